@@ -156,8 +156,6 @@ MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
 # their own. And where their button signs people out, if not here: an address or the name of a URL.
 ASSISTANT_BASE_TEMPLATE = _env.text("ASSISTANT_BASE_TEMPLATE")
 ASSISTANT_LOGOUT_URL = _env.text("ASSISTANT_LOGOUT_URL")
-# Whether members who are signed in to the project get tokens for the widget.
-MEMBER_TOKENS = _env.flag("MEMBER_TOKENS", True)
 
 # The dotted name of the subclass of assistant.hosting.HostTenants that describes a project's own tenants.
 ASSISTANT_TENANTS = ""
@@ -201,7 +199,6 @@ __all__ = [
     "MAX_UPLOAD_BYTES",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
-    "MEMBER_TOKENS",
     "METRICS_TENANTS",
     "METRICS_TOKEN",
     "MIN_BODY_RATE",

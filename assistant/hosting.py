@@ -11,19 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
-from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
-from django.http import HttpRequest
 
 from assistant.models import Membership, Tenant
 from assistant.models.tenants import ErasedTenant
-from assistant.services.callers.widget_grants import grant_member
 from assistant.services.privacy.leaving import end_memberships
 from assistant.services.runs.extensions.deployment import add_extension
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.authentication import AccessDenied, BrowserSession
-from assistant.services.tenancy.end_users import DEFAULT_SECONDS
 from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host, settled
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.toolkit import ToolContext
@@ -41,7 +36,6 @@ __all__ = [
     "get_host",
     "host_scope",
     "host_tenant",
-    "member_grant",
     "restore_tenant",
     "sync_all",
     "sync_tenant",
@@ -58,47 +52,6 @@ def host_tenant(context: ToolContext) -> Any:
     if host is None or not context.tenant.external_id:
         raise LookupError("The tenant of this call follows no row of the project's tenant model.")
     return apps.get_model(host.tenant_model)._default_manager.get(pk=context.tenant.external_id)
-
-
-def member_grant(
-    request: HttpRequest, *, tenant: Any, assistant: str, seconds: int = DEFAULT_SECONDS
-) -> dict[str, Any]:
-    """Return what the widget needs to speak for the signed-in member, with their permissions: the body of `token-url`.
-
-    The token is for one assistant, and ends after `seconds`, with the session, or with the membership. It works on
-    pages of the origin that asked for it alone: your own site's, or one of the assistant's widget origins.
-
-    Args:
-        tenant: a row of your tenant model, or the tenant's slug.
-        assistant: its slug.
-        seconds: 60 to 3600.
-
-    Raises:
-        PermissionDenied: nobody is signed in; they are no member; there is no such assistant; `MEMBER_TOKENS` is off;
-            or a page of another site asks.
-        ValueError: `seconds` is out of bounds.
-    """
-    if request.headers.get("Sec-Fetch-Site") == "cross-site":
-        raise PermissionDenied("Pages of other sites get no token.")
-    session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
-    site = f"{request.scheme}://{request.get_host()}"
-    try:
-        return grant_member(
-            session,
-            tenant_slug=tenant if isinstance(tenant, str) else _slug_of(tenant),
-            assistant_slug=assistant,
-            site=site,
-            # Browsers name no origin in a GET to the page's own.
-            page=request.headers.get("Origin", site),
-            seconds=seconds,
-        )
-    except AccessDenied as denied:
-        raise PermissionDenied(str(denied)) from denied
-
-
-@all_tenants()
-def _slug_of(row: Any) -> str:
-    return str(Tenant.objects.filter(external_id=str(row.pk)).values_list("slug", flat=True).first() or "")
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.tenancy.api_keys import revoke_api_keys
-from assistant.services.tenancy.end_users import allow_origin
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.memberships import add_member, set_role
 from assistant.services.tenancy.row_scope import all_tenants
@@ -28,7 +27,6 @@ __all__ = [
     "add_document",
     "add_member",
     "all_tenants",
-    "allow_origin",
     "apply_retention",
     "create_api_key",
     "create_tenant",

@@ -16,7 +16,6 @@ from assistant.pages import (
     passwords,
     shares,
     sign_in,
-    widget_tokens,
 )
 from assistant.services.db.own_transactions import use_own_transactions
 
@@ -37,7 +36,6 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
-    path("t/<slug:tenant>/widget-token/", widget_tokens.widget_token, name="widget-token"),
     path("t/<slug:tenant>/brand/<uuid:image>/", brand.image, name="brand-image"),
     path("brand/<str:colour>.css", brand.accent, name="brand-accent"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),

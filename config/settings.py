@@ -20,6 +20,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
+from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
@@ -87,6 +88,7 @@ INSTALLED_APPS = [
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",
+    "assistant.contrib.end_users",
     "config.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -63,7 +63,7 @@ LONG = (
     "browser/test_vectors", "host_project/", "api/test_schemathesis", "browser/",
     "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/", "site/test_environment",
     "contrib/mcp_server/", "markdown/", "services/test_metrics", "isolation/", "contrib/openai_api/",
-    "api/test_hostile", "services/toolcalls/", "mcp/", "widget/", "contrib/webhooks/", "api/", "docs/",
+    "api/test_hostile", "services/toolcalls/", "mcp/", "contrib/end_users/", "contrib/webhooks/", "api/", "docs/",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from assistant.api.authentication import API, not_found
 from assistant.api.base import AsyncTenantView
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.authentication import CredentialKind
-from assistant.services.tenancy.end_users import is_origin_allowed
+from assistant.services.tenancy.end_users import directory
 
 WITH_END_USERS = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
 # The widget fetches and uploads files, for members too.
@@ -35,7 +35,9 @@ class CrossOriginView(AsyncTenantView):
         caller = getattr(self, "caller", None)
         if caller is None:
             # Its page has to learn that a token has expired.
-            is_readable = bool(origin) and await in_database(is_origin_allowed, tenant_slug=tenant, origin=origin)
+            is_readable = bool(origin) and await in_database(
+                directory().is_origin_allowed, tenant_slug=tenant, origin=origin
+            )
         else:
             is_readable = bool(origin) and caller.member.assistant_id is not None
         if is_readable:
@@ -47,7 +49,7 @@ class CrossOriginView(AsyncTenantView):
 
 def preflight(tenant: str, origin: str, methods: str) -> HttpResponse:
     """Answer the CORS preflight that a browser sends before a request with a token from another origin."""
-    if not is_origin_allowed(tenant_slug=tenant, origin=origin):
+    if not directory().is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {
         "Access-Control-Allow-Origin": origin,

@@ -11,8 +11,8 @@ from typing import IO, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from assistant.management.arguments import find_user
-from assistant.models import EndUser
 from assistant.services.tenancy import memberships
+from assistant.services.tenancy.end_users import are_identified, directory
 
 
 def add_actor(parser: CommandParser) -> None:
@@ -23,9 +23,11 @@ def add_actor(parser: CommandParser) -> None:
 
 
 def add_subject(parser: CommandParser) -> None:
-    """Add arguments for a user: a username, or a tenant's end user by the tenant's own id."""
+    """Add arguments for a user: a username, or a tenant's end user by the tenant's own id, if there can be any."""
     parser.add_argument("username", nargs="?", help="A user who signs in.")
-    parser.add_argument("--end-user", nargs=2, metavar=("TENANT", "ID"), help="An end user, by the tenant's own id.")
+    if are_identified():
+        help_text = "An end user, by the tenant's own id."
+        parser.add_argument("--end-user", nargs=2, metavar=("TENANT", "ID"), help=help_text)
 
 
 def find_actor(username: str) -> Any:
@@ -38,15 +40,17 @@ def find_actor(username: str) -> Any:
 
 def find_subject(options: Mapping[str, Any]) -> Any:
     """Return the user that the arguments of `add_subject` name. Raises `CommandError`."""
-    if bool(options["username"]) == bool(options["end_user"]):
-        raise CommandError("Name a user, or an end user with --end-user TENANT ID.")
-    if options["username"]:
+    end_user = options.get("end_user")
+    if bool(options["username"]) == bool(end_user):
+        others = ", or an end user with --end-user TENANT ID" if are_identified() else ""
+        raise CommandError(f"Name a user{others}.")
+    if not end_user:
         return find_user(options["username"])
-    slug, external_id = options["end_user"]
-    found = EndUser.objects.filter(tenant__slug=slug, external_id=external_id).select_related("user").first()
-    if found is None:
+    slug, external_id = end_user
+    user = directory().find_user(tenant_slug=slug, external_id=external_id)
+    if user is None:
         raise CommandError(f"The tenant {slug!r} has no end user {external_id!r}.")
-    return found.user
+    return user
 
 
 def show(command: BaseCommand, counts: Mapping[str, int]) -> None:

@@ -1,6 +1,5 @@
 import assistant.migrations._full_text_index
 import assistant.models.assistants
-import assistant.models.endusers
 import assistant.models.fields
 import assistant.models.files
 import assistant.models.limits
@@ -80,7 +79,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('name', models.CharField(max_length=100)),
-                    ('scopes', models.JSONField(default=list, help_text='Any of chat, read, tools, end_users.')),
+                    ('scopes', models.JSONField(default=list, help_text='Such as chat, read, tools.')),
                     ('prefix', models.CharField(editable=False, max_length=16)),
                     ('hashed', models.CharField(editable=False, max_length=64, unique=True)),
                     ('requests_per_minute', models.PositiveIntegerField(blank=True, help_text="Empty: no limit of this key's own.", null=True, validators=[django.core.validators.MinValueValidator(1)])),
@@ -289,37 +288,6 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'ordering': ['-created_at'],
-                },
-            ),
-            migrations.CreateModel(
-                name='WidgetOrigin',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('origin', models.CharField(help_text='As browsers name it: https://shop.example.com. Every end user of that site may talk to the assistant, with the tools that are on for it.', max_length=255, validators=[assistant.models.endusers.validate_origin])),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('assistant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='widget_origins', to='assistant.assistant')),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='widget_origins', to='assistant.tenant')),
-                ],
-                options={
-                    'ordering': ['origin'],
-                    'constraints': [models.UniqueConstraint(fields=('tenant', 'assistant', 'origin'), name='one_row_per_origin')],
-                },
-            ),
-            migrations.CreateModel(
-                name='EndUser',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('external_id', models.CharField(help_text="The tenant's own id of the end user.", max_length=128)),
-                    ('name', models.CharField(blank=True, max_length=200)),
-                    ('context', models.JSONField(blank=True, default=dict, help_text='Available to tools, never sent to the model.')),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('seen_at', models.DateTimeField(help_text='When the last token was issued.')),
-                    ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='assistant_end_user', to=settings.AUTH_USER_MODEL)),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='end_users', to='assistant.tenant')),
-                ],
-                options={
-                    'ordering': ['-seen_at'],
-                    'constraints': [models.UniqueConstraint(fields=('tenant', 'external_id'), name='one_end_user_per_external_id')],
                 },
             ),
             migrations.CreateModel(

@@ -4,7 +4,6 @@ from assistant.models.assistants import Assistant, Provider
 from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
-from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import Attachment, ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
@@ -37,7 +36,6 @@ __all__ = [
     "ConversationShare",
     "CustomRole",
     "Document",
-    "EndUser",
     "Feedback",
     "IdempotentAnswer",
     "Incident",
@@ -70,5 +68,4 @@ __all__ = [
     "ToolFile",
     "ToolSetting",
     "UsageEntry",
-    "WidgetOrigin",
 ]

@@ -221,7 +221,7 @@ class ApiKey(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
     name = models.CharField(max_length=100)
-    scopes = models.JSONField(default=list, help_text=_("Any of chat, read, tools, end_users."))
+    scopes = models.JSONField(default=list, help_text=_("Such as chat, read, tools."))
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     requests_per_minute = models.PositiveIntegerField(

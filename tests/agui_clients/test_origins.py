@@ -11,10 +11,10 @@ from assistant.models import Assistant, Provider
 from tests.agui import text_of
 from tests.agui_clients.door import RUNS, Talk
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, backend, token_for
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.websocket.test_websocket import in_db
-from tests.widget.minting import SHOP, allow, backend, token_for
 from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,9 +15,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from assistant.contrib.end_users.services.tokens import allow_origin, mint_token, save_end_user
 from assistant.models import Attachment, Provider, TenantLimits
 from assistant.services.files.attachments import delete_forgotten, limits_of
-from assistant.services.tenancy.end_users import allow_origin, mint_token, save_end_user
 from assistant.services.tenancy.members import Member
 from tests.api.calling import Caller, key_of
 from tests.base import Cast

@@ -17,8 +17,9 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import ApiKey, Conversation, ToolCall, ToolFile, WidgetOrigin
-from assistant.services.tenancy.end_users import allow_origin
+from assistant.contrib.end_users.models import WidgetOrigin
+from assistant.contrib.end_users.services.tokens import allow_origin
+from assistant.models import ApiKey, Conversation, ToolCall, ToolFile
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.browser.conftest import PATIENCE_MS
@@ -59,7 +60,7 @@ class Shop:
 def start_host(port: int, assistant_url: str, key: str) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DJANGO_")}
     environment |= {"ASSISTANT_URL": assistant_url, "ASSISTANT_KEY": key}
-    command = [sys.executable, "-m", "tests.widget.host", str(port)]
+    command = [sys.executable, "-m", "tests.contrib.end_users.host", str(port)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
 
 

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 
-from assistant.models import Run, WidgetOrigin
+from assistant.contrib.end_users.models import WidgetOrigin
+from assistant.models import Run
 from tests.agui_clients.door import RUNS
 from tests.base import Cast
+from tests.contrib.end_users.minting import backend, token_for
 from tests.docs.snippets import ROOT, blocks
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.websocket.test_websocket import until
-from tests.widget.minting import backend, token_for
 
 HERE = Path(__file__).parent
 PAGE = """<!doctype html><meta charset="utf-8"><title>{client}</title><link rel="stylesheet" href="{client}.css">

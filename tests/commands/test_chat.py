@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.models import Conversation, Membership, Provider, ToolCall
-from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider

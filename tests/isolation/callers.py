@@ -14,11 +14,11 @@ from django.contrib.auth.models import User
 from assistant.models import Assistant, Tenant
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, token_for
+from tests.contrib.end_users.minting import Caller as Shop
 from tests.factories import make_member
 from tests.isolation.planting import CANARY
 from tests.isolation.visiting import CSRF
-from tests.widget.minting import SHOP, allow, token_for
-from tests.widget.minting import Caller as Shop
 from tests.ws import session_cookie
 
 # In personal rows, which a colleague of the same tenant must not see either.

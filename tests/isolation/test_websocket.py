@@ -17,10 +17,10 @@ from assistant.services.tenancy.members import create_api_key
 from tests.agui import Frame, run_of, text_of
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, token_for
 from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY, THREAD_KEY
 from tests.live import Server, serve
-from tests.widget.minting import SHOP, allow, token_for
 from tests.ws import Socket, open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)

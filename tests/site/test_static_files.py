@@ -19,7 +19,7 @@ from tests.docs.snippets import ROOT
 from tests.live import Server
 
 WIDGET = "/static/assistant/widget.js"
-CONTENT = (ROOT / "assistant/static/assistant/widget.js").read_bytes()
+CONTENT = (ROOT / "assistant/contrib/end_users/static/assistant/widget.js").read_bytes()
 
 
 async def response_in_development(path: str, **headers: str) -> httpx2.Response:

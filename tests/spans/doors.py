@@ -13,9 +13,9 @@ from typing import Any
 from websockets.asyncio.client import connect
 
 from tests.agui_clients.door import RUNS
+from tests.contrib.end_users.minting import SHOP, allow, backend, token_for
 from tests.factories import make_conversation, switch_tool
 from tests.spans.site import PARENT, Site
-from tests.widget.minting import SHOP, allow, backend, token_for
 from tests.ws import open_socket, run_input
 
 Door = Callable[[Site], None]

@@ -21,6 +21,9 @@ NAMES: tuple[Name, ...] = get_args(Name)
 PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
+    "assistant/contrib/end_users/admin/",
+    "assistant/contrib/end_users/apps.py",
+    "assistant/contrib/end_users/models.py",
     "assistant/contrib/evaluations/",
     "assistant/contrib/webhooks/",
     "assistant/contrib/bundles/",

@@ -28,7 +28,6 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "tenant": _("There are no tenants yet. Add one with its owner, assistant and tools, on one page."),
     "toolcall": _("No tool has been called yet."),
     "usageentry": _("No language model has been used yet."),
-    "widgetorigin": _("No page may show the widget yet. Add its address."),
 }
 
 

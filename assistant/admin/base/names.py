@@ -33,7 +33,6 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "conversation": (_("conversation"), _("conversations")),
     "conversationshare": (_("share"), _("shares")),
     "document": (_("document"), _("documents")),
-    "enduser": (_("end user"), _("end users")),
     "feedback": (_("feedback"), _("feedback")),
     "idempotentanswer": (_("stored answer"), _("stored answers")),
     "incident": (_("incident"), _("incidents")),
@@ -60,7 +59,6 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "toolfile": (_("file of a tool"), _("files of tools")),
     "toolsetting": (_("tool setting"), _("tool settings")),
     "usageentry": (_("usage entry"), _("usage entries")),
-    "widgetorigin": (_("widget origin"), _("widget origins")),
 }
 # Those that pages show.
 FIELDS: tuple[str | Promise, ...] = (

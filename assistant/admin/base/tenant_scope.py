@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
+from assistant import optional_apps
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import readable_tree
 from assistant.admin.base.empty_lists import EMPTY_LISTS
@@ -35,6 +36,8 @@ from assistant.toolkit.bounded_json import BoundedDecoder
 ALL = frozenset({"view", "add", "change", "delete"})
 # Style sheets of all pages of tenants' rows, which apps add.
 STYLES: list[str] = []
+# Pages of a model that have a template of their own.
+PAGES = ("change_list", "change_form", "delete_confirmation", "delete_selected_confirmation", "object_history")
 
 
 def choices_of(request: HttpRequest, model: type[models.Model], permission: str = "") -> QuerySet[Any]:
@@ -165,6 +168,17 @@ class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransac
     def media(self) -> forms.Media:
         found: forms.Media = super().media
         return found + forms.Media(css={"all": STYLES})
+
+    def __init__(self, model: Any, admin_site: Any) -> None:
+        super().__init__(model, admin_site)
+        label = model._meta.app_label
+        if label in optional_apps.labels() - {"assistant"}:
+            # Django looks for templates by the label of the model's app alone.
+            for page in PAGES:
+                if getattr(self, f"{page}_template") is None:
+                    own = f"{label}/{model._meta.model_name}"
+                    names = [f"admin/{folder}/{page}.html" for folder in (own, label, "assistant")]
+                    setattr(self, f"{page}_template", [*names, f"admin/{page}.html"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)

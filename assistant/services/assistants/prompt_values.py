@@ -13,6 +13,7 @@ from assistant.core.values.prompt_template import BUILT_IN, TENANT_NAME, TODAY, 
 from assistant.models import Membership, PromptVariable, PromptVersion, Tenant
 from assistant.services.jobs.jobs import waiting_jobs
 from assistant.services.jobs.names import PUBLISH_JOB
+from assistant.services.tenancy.end_users import directory
 from assistant.toolkit.context import UserId
 
 
@@ -85,12 +86,12 @@ class PromptValues:
     def _user_name(self) -> str:
         """The name that an end user's token gave, else the full name, else the user name."""
         members = Membership.objects.filter(tenant_id=self._tenant.pk, user_id=self._user_id)
-        found = members.select_related("user", "user__assistant_end_user").first()
+        found = members.select_related("user").first()
         if found is None:
             return ""
-        end_user = getattr(found.user, "assistant_end_user", None)
-        if end_user is not None:
-            return str(end_user.name)
+        if found.role == Membership.Role.END_USER:
+            end_user = directory().find(user_id=found.user_id)
+            return "" if end_user is None else end_user.name
         # A project's own user model need not have full names.
         full_name = getattr(found.user, "get_full_name", str)()
         return str(full_name).strip() or found.user.get_username()

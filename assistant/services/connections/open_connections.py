@@ -19,10 +19,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from assistant.models import Membership, WidgetOrigin
+from assistant.models import Membership
 from assistant.services import metrics
 from assistant.services.db.fast_paths.value_lists import any_of
 from assistant.services.db.threads import in_database
+from assistant.services.tenancy.end_users import directory
 from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.services.tenancy.sessions import live_sessions
@@ -174,7 +175,7 @@ def _allowed_origins(connections: list[OpenConnection]) -> set[tuple[int, int | 
     """Return the (tenant, assistant, origin) from which end users are still allowed."""
     if not connections:
         return set()
-    found = WidgetOrigin.objects.filter(
-        tenant_id__in={c.member.tenant_id for c in connections}, assistant__is_active=True
-    ).filter(assistant_id__in={c.assistant_id for c in connections})
-    return set(found.values_list("tenant_id", "assistant_id", "origin"))
+    return directory().allowed_origins(
+        tenant_ids={c.member.tenant_id for c in connections},
+        assistant_ids={c.assistant_id for c in connections if c.assistant_id is not None},
+    )

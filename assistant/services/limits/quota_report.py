@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import LimitUse, Quota, Windows
-from assistant.models import EndUser, QuotaUse, Run, Tenant, TenantLimits, UsageEntry
+from assistant.models import Membership, QuotaUse, Run, Tenant, TenantLimits, UsageEntry
 from assistant.services.limits.quota_ledger import COLUMNS, current_use, recounted_members, recounted_tenants
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
@@ -113,7 +113,8 @@ def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
     counts = today.order_by().values("user_id").annotate(runs=Count("pk")).order_by("-runs", "user_id")
     busiest = [row["user_id"] for row in counts[:MAX_LISTED_MEMBERS]]
     names = get_user_model()._default_manager.in_bulk(busiest)
-    end_users = set(EndUser.objects.filter(tenant=tenant, user__in=busiest).values_list("user_id", flat=True))
+    visitors = Membership.objects.filter(tenant=tenant, user__in=busiest, role=Membership.Role.END_USER)
+    end_users = set(visitors.values_list("user_id", flat=True))
     limited = [user_id for user_id in busiest if quotas[user_id in end_users].is_counted]
     uses = _uses_of_members(tenant, limited, now)
     return [

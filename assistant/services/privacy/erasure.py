@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, EndUser, Invitation, Membership, Tenant, TenantLimits
+from assistant.models import Conversation, Invitation, Membership, Tenant, TenantLimits
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
@@ -33,6 +33,7 @@ from assistant.services.privacy.ownership import (
 )
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.end_users import directory
 from assistant.services.tenancy.host import get_host, host_row, settled
 from assistant.services.tenancy.memberships import check_users_leaving
 from assistant.services.tenancy.sessions import end_sessions
@@ -152,8 +153,8 @@ def _erase_person(user: Any) -> Counter[str]:
         counts += _erase(model, pk)
     else:
         end_sessions(user)
-        # Both go with the user, so that an erasure that was interrupted still finds the user, and knows whose it is.
-        counts += _erase(model, pk, keep=frozenset({Membership, EndUser})) + _delete(model, [pk])
+        # These go with the user, so that an erasure that was interrupted still finds the user, and knows whose it is.
+        counts += _erase(model, pk, keep=frozenset({Membership, *directory().models})) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
 

@@ -11,7 +11,8 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import CharField, EmailField, Q, TextField
 
 from assistant import optional_apps
-from assistant.models import AuditEntry, EndUser
+from assistant.models import AuditEntry
+from assistant.services.tenancy.end_users import directory
 from assistant.services.tenancy.host import get_host
 
 # Shorter names are not replaced, because they occur as parts of other words.
@@ -20,7 +21,7 @@ MIN_NAME_LENGTH = 3
 
 def names_of(user: Any) -> list[str]:
     """Return a person's names, the longest first: what they sign in with, and all fields of theirs that hold a name."""
-    end_user = EndUser.objects.filter(user=user).first()
+    end_user = directory().find(user_id=user.pk)
     names = [str(user.get_username()), *(str(getattr(user, name) or "") for name in _name_fields(type(user)))]
     names += [end_user.external_id, end_user.name] if end_user else []
     return sorted({name for name in names if len(name) >= MIN_NAME_LENGTH}, key=len, reverse=True)

@@ -18,7 +18,8 @@ from django.db import models
 from django.db.models import Q, QuerySet
 
 from assistant import optional_apps
-from assistant.models import EndUser, Tenant
+from assistant.models import Membership, Tenant
+from assistant.services.tenancy.end_users import is_end_user
 from assistant.services.tenancy.host import get_host
 
 Model = type[models.Model]
@@ -92,13 +93,16 @@ def deletable_models(root: Model) -> dict[Model, tuple[str, ...]]:
 
 def is_hosts_own(user: Any) -> bool:
     """Return whether a user is an account of a host project, and no end user made here."""
-    return get_host() is not None and not EndUser.objects.filter(user=user).exists()
+    return get_host() is not None and not is_end_user(user_id=user.pk)
 
 
 def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
     """Return the users to delete with a tenant: those who belong to it alone, except superusers and a host's own."""
     found = _exclusive_users(tenant)
-    return found if get_host() is None else found.filter(pk__in=EndUser.objects.filter(tenant=tenant).values("user"))
+    if get_host() is None:
+        return found
+    visitors = Membership.objects.filter(tenant=tenant, role=Membership.Role.END_USER)
+    return found.filter(pk__in=visitors.values("user"))
 
 
 def _exclusive_users(tenant: Tenant) -> QuerySet[Any]:

@@ -6,12 +6,11 @@ Doors do not call this module themselves, but `services.callers.doors.admit`, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Literal
+from typing import Literal, Protocol
 
-from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
@@ -20,11 +19,9 @@ from django.db.models import QuerySet
 
 from assistant.models import Assistant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
-from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
-from assistant.services.tenancy.scopes import OF_TOKENS, Rule
+from assistant.services.tenancy.scopes import Rule
 from assistant.services.tenancy.second_factor import lack_of
-from assistant.services.tenancy.sessions import is_member_token, open_session, read_member_token, user_of
 
 BEARER_SUBPROTOCOL = "bearer."
 
@@ -95,6 +92,27 @@ class Caller:
     until: datetime | None = None
 
 
+class CallerOfToken(Protocol):
+    """Returns the caller of a token that a page of `origin` sends; None if it is not valid there.
+
+    Called with all tenants visible. The slugs are those in the address, empty if it has none.
+    """
+
+    def __call__(self, *, token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller | None: ...
+
+
+_tokens: dict[CredentialKind, tuple[str, CallerOfToken]] = {}
+
+
+def accept_tokens(kind: CredentialKind, *, prefix: str, caller_of: CallerOfToken) -> None:
+    """Accept tokens of a kind, which an optional app makes, where a door accepts that kind.
+
+    Args:
+        prefix: what they begin with, by which they are told from API keys.
+    """
+    _tokens[kind] = (prefix, caller_of)
+
+
 def bearer_of(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> str | None:
     """Return the API key or token of a request, or None if it has none.
 
@@ -124,10 +142,14 @@ def identify(
         AccessDenied: `no_credentials`, `bad_credentials`, `cross_site`, or `wrong_address` for a session.
     """
     bearer = credentials.bearer
-    if bearer is not None and CredentialKind.END_USER_TOKEN in accepts and is_token(bearer):
-        return _by_token(bearer, tenant_slug, assistant_slug, credentials.origin)
-    if bearer is not None and CredentialKind.MEMBER_TOKEN in accepts and is_member_token(bearer):
-        return _by_member_token(bearer, tenant_slug, assistant_slug, credentials.origin)
+    for kind, (prefix, caller_of) in _tokens.items() if bearer is not None else ():
+        if kind in accepts and bearer is not None and bearer.startswith(prefix):
+            caller = caller_of(
+                token=bearer, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=credentials.origin
+            )
+            if caller is None:
+                raise _bad_token()
+            return caller
     if bearer is not None and CredentialKind.API_KEY in accepts:
         member = member_by_key(key=bearer)
         if member is None:
@@ -172,39 +194,6 @@ def _no_credentials() -> AccessDenied:
 
 def _bad_token() -> AccessDenied:
     return AccessDenied("bad_credentials", "The token has expired or was revoked, or is not valid on this page.")
-
-
-def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
-    found = end_user_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
-    if found is None:
-        raise _bad_token()
-    member, until = found
-    return Caller(member, origin=origin, until=until)
-
-
-def _by_member_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
-    said = read_member_token(token) if settings.MEMBER_TOKENS else None
-    if said is None:
-        raise _bad_token()
-    session = open_session(said.session_key)
-    user = user_of(session)
-    if str(user.pk) != said.user or lack_of(user, session):
-        raise _bad_token()
-    member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
-    assistant = Assistant.objects.filter(pk=said.assistant_id, tenant_id=said.tenant_id, is_active=True)
-    if not said.is_own:
-        assistant = assistant.filter(widget_origins__origin=origin)
-    if assistant_slug:
-        assistant = assistant.filter(slug=assistant_slug)
-    if origin != said.origin or member is None or member.tenant_id != said.tenant_id or not assistant.exists():
-        raise _bad_token()
-    return Caller(
-        replace(member, scopes=OF_TOKENS, assistant_id=said.assistant_id),
-        session_key=said.session_key,
-        session_hash=session.get(HASH_SESSION_KEY, ""),
-        origin="" if said.is_own else origin,
-        until=said.until,
-    )
 
 
 def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:

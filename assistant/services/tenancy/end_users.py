@@ -1,128 +1,99 @@
-"""End users of tenants' own products, identified by the tenant's id for them and authenticated by short-lived tokens.
+"""End users: people of a tenant's own product, whom an optional app identifies. The core knows them by their role.
 
-A token is signed, not stored. It names its tenant, assistant, end user, the API key that minted it and its expiry, and
-is valid only on pages of an origin that the tenant allows. Revoking any of these revokes it, also in open connections.
+Each has a user row and a membership of their own, so that everything personal to users (conversations, runs, limits)
+applies to them. Who they are in the tenant's product, and which pages may speak for them, the app says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from django.core.signing import BadSignature, Signer
-from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.db.models import Model
 
-from assistant.models import Assistant, EndUser, Membership, WidgetOrigin
-from assistant.models.endusers import validate_origin
-from assistant.services.tenancy.members import Member, find_end_user
-from assistant.services.tenancy.memberships import create_user_without_login
-from assistant.services.tenancy.row_scope import all_tenants
-
-TOKEN_PREFIX = "eu_"  # noqa: S105 - distinguishes tokens from API keys, not a secret  # nosec B105
-DEFAULT_SECONDS = 900
-MIN_SECONDS, MAX_SECONDS = 60, 3600
-# Tokens are sent as websocket subprotocols, which may not contain Django's usual separator, a colon.
-_signer = Signer(sep=".", salt="assistant.end-user-token")
+from assistant.models import Membership
+from assistant.toolkit.context import UserId
 
 
-def is_token(credentials: str) -> bool:
-    """Return whether credentials have the form of an end user's token, not of an API key."""
-    return credentials.startswith(TOKEN_PREFIX)
+@dataclass(frozen=True, slots=True)
+class EndUserInfo:
+    """What a tenant's backend has said of an end user.
 
-
-def has_origins(*, tenant_id: int, assistant_id: int) -> bool:
-    """Return whether any page may show the assistant to end users."""
-    return WidgetOrigin.objects.filter(tenant_id=tenant_id, assistant_id=assistant_id).exists()
-
-
-@all_tenants()
-def is_origin_allowed(*, tenant_slug: str, origin: str) -> bool:
-    """Return whether pages of an origin may show any assistant of a tenant."""
-    return WidgetOrigin.objects.filter(tenant__slug=tenant_slug, tenant__is_active=True, origin=origin).exists()
-
-
-def allow_origin(*, assistant: Assistant, origin: str) -> WidgetOrigin:
-    """Allow the pages of an origin to show an assistant. Raises `ValidationError`."""
-    validate_origin(origin)
-    row, _ = WidgetOrigin.objects.get_or_create(tenant_id=assistant.tenant_id, assistant=assistant, origin=origin)
-    return row
-
-
-def save_end_user(*, tenant_id: int, external_id: str, name: str, context: Mapping[str, Any]) -> EndUser:
-    """Create or update the tenant's end user with this id, and return it."""
-    try:
-        return _save(tenant_id, external_id, name, context)
-    except IntegrityError:
-        # Created by a concurrent request.
-        return _save(tenant_id, external_id, name, context)
-
-
-@transaction.atomic
-def _save(tenant_id: int, external_id: str, name: str, context: Mapping[str, Any]) -> EndUser:
-    known = EndUser.objects.filter(tenant_id=tenant_id, external_id=external_id).first()
-    fields = {"name": name, "context": dict(context), "seen_at": timezone.now()}
-    if known is not None:
-        for field, value in fields.items():
-            setattr(known, field, value)
-        known.save(update_fields=list(fields))
-        return known
-    user = create_user_without_login("end-user")
-    Membership.objects.create(tenant_id=tenant_id, user=user, role=Membership.Role.END_USER)
-    return EndUser.objects.create(tenant_id=tenant_id, user=user, external_id=external_id, **fields)
-
-
-def mint_token(*, end_user: EndUser, assistant: Assistant, key_id: int, seconds: int) -> tuple[str, datetime]:
-    """Return a token with which `end_user` may use `assistant` for `seconds`, and when it expires.
-
-    Args:
-        key_id: the API key that requests the token. Revoking the key revokes the token.
+    Attributes:
+        external_id: the tenant's own id of them.
+        context: for tools; the model never sees it.
     """
-    until = timezone.now().replace(microsecond=0) + timedelta(seconds=seconds)
-    values = [end_user.tenant_id, assistant.pk, str(end_user.user_id), key_id, int(until.timestamp())]
-    return sign_token(values), until
+
+    external_id: str
+    name: str
+    context: Mapping[str, Any]
+
+    def for_tools(self) -> dict[str, Any]:
+        """Return what tools read under `end_user` of their context."""
+        return {"id": self.external_id, "name": self.name, "context": self.context}
 
 
-def sign_token(values: Sequence[object]) -> str:
-    """Return the token of these values. The same values give the same token."""
-    return TOKEN_PREFIX + _signer.sign_object(list(values))
+class Directory(Protocol):
+    """What the app that identifies end users knows."""
+
+    # Rows that are deleted with the user at last, so that an erasure that was interrupted still finds whom to erase.
+    models: tuple[type[Model], ...]
+
+    def find(self, *, user_id: UserId) -> EndUserInfo | None:
+        """Return who a user is; None if they are no end user."""
+
+    def find_user(self, *, tenant_slug: str, external_id: str) -> Any:
+        """Return the user of an end user by the tenant's own id; None if there is none."""
+
+    def is_origin_allowed(self, *, tenant_slug: str, origin: str) -> bool:
+        """Return whether pages of an origin may show any assistant of a tenant."""
+
+    def allowed_origins(
+        self, *, tenant_ids: Collection[int], assistant_ids: Collection[int]
+    ) -> set[tuple[int, int | None, str]]:
+        """Return the tenants, assistants and origins whose pages may show these assistants."""
 
 
-def read_token(token: str) -> list[Any]:
-    """Return the values of a token. Raises `BadSignature`."""
-    values: list[Any] = _signer.unsign_object(token.removeprefix(TOKEN_PREFIX))
-    return values
+class _Nobody:
+    """Without an app there are no end users, and no other pages."""
 
+    models: tuple[type[Model], ...] = ()
 
-def end_user_by_token(
-    *, token: str, tenant_slug: str, assistant_slug: str = "", origin: str
-) -> tuple[Member, datetime] | None:
-    """Return the end user of a token that is sent by a page of `origin`, and when it expires; None if it is not valid.
-
-    If `assistant_slug` is given, the token must be for that assistant.
-    """
-    try:
-        tenant_id, assistant_id, user_id, key_id, until = read_token(token)
-    except BadSignature:
+    def find(self, *, user_id: UserId) -> EndUserInfo | None:
         return None
-    ends_at = datetime.fromtimestamp(until, UTC)
-    allowed = WidgetOrigin.objects.filter(
-        tenant_id=tenant_id,
-        tenant__slug=tenant_slug,
-        assistant_id=assistant_id,
-        assistant__is_active=True,
-        origin=origin,
-    )
-    if assistant_slug:
-        allowed = allowed.filter(assistant__slug=assistant_slug)
-    if ends_at <= timezone.now() or not allowed.exists():
+
+    def find_user(self, *, tenant_slug: str, external_id: str) -> Any:
         return None
-    member = find_end_user(tenant_id=tenant_id, user_id=user_id, key_id=key_id, assistant_id=assistant_id)
-    return (member, ends_at) if member else None
+
+    def is_origin_allowed(self, *, tenant_slug: str, origin: str) -> bool:
+        return False
+
+    def allowed_origins(
+        self, *, tenant_ids: Collection[int], assistant_ids: Collection[int]
+    ) -> set[tuple[int, int | None, str]]:
+        return set()
 
 
-@transaction.atomic
-def delete_end_user(*, end_user: EndUser) -> None:
-    """Delete an end user with all conversations, runs and tokens."""
-    end_user.user.delete()
+_directory: Directory = _Nobody()
+
+
+def identify_with(directory: Directory) -> None:
+    """Have an app identify end users."""
+    global _directory  # noqa: PLW0603 - one app for the process
+    _directory = directory
+
+
+def directory() -> Directory:
+    """Return what is known of end users here."""
+    return _directory
+
+
+def are_identified() -> bool:
+    """Return whether an app identifies end users."""
+    return not isinstance(_directory, _Nobody)
+
+
+def is_end_user(*, user_id: UserId) -> bool:
+    """Return whether a user is an end user of a tenant."""
+    return Membership.objects.filter(user_id=user_id, role=Membership.Role.END_USER).exists()

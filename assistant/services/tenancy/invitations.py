@@ -171,7 +171,8 @@ def account_of(invitation: Invitation) -> Any | None:
     if not _has_email():
         return None
     users = get_user_model()._default_manager.filter(**{f"{_email_field()}__iexact": invitation.email})
-    return users.filter(is_active=True, assistant_end_user=None).order_by("pk").first()
+    people = users.filter(is_active=True).exclude(assistant_memberships__role=Membership.Role.END_USER)
+    return people.order_by("pk").first()
 
 
 def is_for(invitation: Invitation, user: Any) -> bool:

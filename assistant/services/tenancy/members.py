@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,11 +14,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from assistant.models import ApiKey, EndUser, Membership, Tenant
+from assistant.models import ApiKey, Membership, Tenant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
+from assistant.services.tenancy.end_users import EndUserInfo, directory
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.services.tenancy.scopes import DEFAULT_SCOPES, MINT_SCOPE, OF_TOKENS, READ, SCOPES
+from assistant.services.tenancy.scopes import DEFAULT_SCOPES, READ, SCOPES
 from assistant.toolkit import TenantInfo, UserInfo
 from assistant.toolkit.context import UserId
 from assistant.toolkit.logs import set_request_tenant
@@ -87,8 +88,16 @@ def tenant_info(tenant: Tenant) -> TenantInfo:
     )
 
 
-def _member(membership: Membership, key: ApiKey | None = None) -> Member:
+def member_of(membership: Membership, key: ApiKey | None = None, *, end_user: EndUserInfo | None = None) -> Member:
+    """Return the member of a membership, whose tenant, limits and user were read with it.
+
+    Args:
+        key: the API key that was used.
+        end_user: who an end user is, if that is known already.
+    """
     is_end_user = membership.role == Membership.Role.END_USER
+    if is_end_user and end_user is None:
+        end_user = directory().find(user_id=membership.user_id)
     set_request_tenant(membership.tenant.slug)
     return Member(
         tenant=tenant_info(membership.tenant),
@@ -97,7 +106,7 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
         key_id=key.pk if key else None,
         limits=_key_limits(key) if key else None,
-        extra={"end_user": _end_user_context(membership.user.assistant_end_user)} if is_end_user else {},
+        extra={"end_user": end_user.for_tools()} if end_user else {},
         quotas=quotas_of(membership.tenant, is_end_user=is_end_user),
     )
 
@@ -106,10 +115,6 @@ def _key_limits(key: ApiKey) -> KeyLimits | None:
     if key.requests_per_minute is None and key.requests_per_day is None:
         return None
     return KeyLimits(key.requests_per_minute, key.requests_per_day)
-
-
-def _end_user_context(end_user: EndUser) -> dict[str, Any]:
-    return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
 
 
 @all_tenants()
@@ -122,7 +127,7 @@ def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = Fal
     membership = _MEMBERSHIP.first(user_id=user_id, tenant_slug=tenant_slug)
     if membership is None or (membership.role == Membership.Role.END_USER and not with_end_users):
         return None
-    return _member(membership)
+    return member_of(membership)
 
 
 def _membership(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
@@ -132,29 +137,6 @@ def _membership(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
 
 
 _MEMBERSHIP = PreparedQuery(_membership, user_id=UserKey, tenant_slug=str)
-
-
-@all_tenants()
-def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id: int) -> Member | None:
-    """Return the end user of a token, or None unless tenant, end user, the key that minted it and its owner are active.
-
-    The member may use only `assistant_id`. The key's limits do not apply to the end users that it mints tokens for.
-    """
-    membership = (
-        Membership.objects.filter(
-            tenant_id=tenant_id,
-            user_id=user_id,
-            role=Membership.Role.END_USER,
-            tenant__is_active=True,
-            user__is_active=True,
-        )
-        .select_related("tenant", "tenant__limits", "user", "user__assistant_end_user")
-        .first()
-    )
-    key = active_keys().filter(pk=key_id, tenant_id=tenant_id).first()
-    if membership is None or key is None or MINT_SCOPE not in key.scopes:
-        return None
-    return replace(_member(membership), scopes=OF_TOKENS, key_id=key.pk, assistant_id=assistant_id)
 
 
 def active_keys() -> QuerySet[ApiKey]:
@@ -264,7 +246,7 @@ def member_by_key(*, key: str) -> Member | None:
         return None
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
-    return _member(membership, row)
+    return member_of(membership, row)
 
 
 def set_acting_key(key_id: int | None) -> None:
@@ -281,4 +263,4 @@ def member_of_key(*, tenant_id: int, key_id: int) -> Member | None:
     """Return the member that a stored API key of a tenant acts as; None if the key cannot be used."""
     row = active_keys().filter(pk=key_id, tenant_id=tenant_id, tenant__is_active=True).first()
     membership = None if row is None else _KEY_MEMBERSHIP.first(tenant_id=tenant_id, user_id=row.user_id)
-    return None if membership is None else _member(membership, row)
+    return None if membership is None else member_of(membership, row)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-CHAT, READ, TOOLS, END_USERS = "chat", "read", "tools", "end_users"
-# Scopes of a key that is created without any. `end_users`, which allows minting end users' tokens, must be named.
+from django.utils.functional import Promise
+
+CHAT, READ, TOOLS = "chat", "read", "tools"
+# Scopes of a key that is created without any. Those that optional apps add must be named.
 DEFAULT_SCOPES = (CHAT, READ, TOOLS)
-MINT_SCOPE = END_USERS
-SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
+SCOPES = [*DEFAULT_SCOPES]
+_texts: list[str | Promise] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Rule:
         also: all of these are needed besides.
     """
 
-    any_of: tuple[str, ...]
+    any_of: Sequence[str]
     own_runs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -61,7 +63,6 @@ REST: dict[str, Mapping[str, Rule]] = {
     "assistants/": {"GET": _READ},
     "assistants/<slug:assistant>/": {"GET": _READ},
     "assistants/<slug:assistant>/tools/": {"GET": _TOOLS},
-    "assistants/<slug:assistant>/end-user-tokens/": {"POST": Rule((END_USERS,))},
     "assistants/<slug:assistant>/runs/": {"POST": _CHAT},
     "conversations/": {"GET": _READ, "POST": _CHAT},
     # The answer to a change shows the title, which is usually the first message.
@@ -87,7 +88,24 @@ REST: dict[str, Mapping[str, Rule]] = {
 }
 
 
-def add_rules(*, rest: Mapping[str, Mapping[str, Rule]], frames: Mapping[str, Rule]) -> None:
+def add_rules(
+    *, rest: Mapping[str, Mapping[str, Rule]] | None = None, frames: Mapping[str, Rule] | None = None
+) -> None:
     """Add the rules of an optional app's addresses and frames to the table."""
-    REST.update(rest)
-    FRAMES.update(frames)
+    REST.update(rest or {})
+    FRAMES.update(frames or {})
+
+
+def add_scope(scope: str, text: str | Promise) -> None:
+    """Add a scope of API keys, which a key has only if it is named when the key is made.
+
+    Args:
+        text: what it allows, in a sentence that begins with the scope, for people who make keys.
+    """
+    SCOPES.append(scope)
+    _texts.append(text)
+
+
+def texts_of_added_scopes() -> list[str]:
+    """Return what the scopes of optional apps allow, a sentence each."""
+    return [str(text) for text in _texts]

@@ -15,8 +15,8 @@ from assistant.contrib.timed.services.reminders.alarms import schedule_ring
 from tests.agui import Frame
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, token_for
 from tests.live import Server
-from tests.widget.minting import SHOP, allow, token_for
 from tests.ws import Socket, open_socket
 
 pytestmark = pytest.mark.django_db(transaction=True)

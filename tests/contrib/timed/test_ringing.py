@@ -15,6 +15,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from assistant.contrib.end_users.models import EndUser
 from assistant.contrib.timed.models import Alarm, PersonAlarms, TenantAlarms
 from assistant.contrib.timed.services.reminders import ringing  # noqa: F401 - registers its jobs
 from assistant.contrib.timed.services.reminders.alarms import (
@@ -28,7 +29,7 @@ from assistant.contrib.timed.services.reminders.alarms import (
 )
 from assistant.contrib.timed.services.reminders.ringing import MAIL_TRIES
 from assistant.contrib.webhooks.models import WebhookDelivery
-from assistant.models import EndUser, Job, Membership, Tenant
+from assistant.models import Job, Membership, Tenant
 from assistant.services.jobs.jobs import LongWork, look_for_jobs
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.runs import timed_work

@@ -12,10 +12,11 @@ from people.models import Person
 
 from assistant.hosting import restore_tenant
 from assistant.contrib.deploy.site import site_findings
-from assistant.models import Assistant, AuditEntry, Conversation, EndUser, Membership, Tenant
+from assistant.contrib.end_users.models import EndUser
+from assistant.models import Assistant, AuditEntry, Conversation, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import save_end_user
+from assistant.contrib.end_users.services.tokens import save_end_user
 from staging import prepare
 
 prepare()

@@ -16,7 +16,9 @@ from django.db.models import Q, QuerySet  # isort: skip
 
 from django.contrib.auth.models import User  # isort: skip
 
-from assistant.models import ApiKey, Membership, WidgetOrigin  # isort: skip
+from assistant.contrib.end_users.models import WidgetOrigin
+from assistant.models import ApiKey, Membership
+
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery  # isort: skip
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate  # isort: skip
 

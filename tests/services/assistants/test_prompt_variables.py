@@ -7,13 +7,13 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.models import Assistant, Membership, PromptVariable, PromptVersion
 from assistant.services.assistants.configuration import prompt_of, with_prompt
 from assistant.services.assistants.prompt_values import PromptValues, UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
 from assistant.services.runs.opening.delegation import delegates_of
 from assistant.services.runs.opening.simulation import simulate
-from assistant.services.tenancy.end_users import save_end_user
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 from tests.factories import make_assistant

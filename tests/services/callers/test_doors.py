@@ -1,6 +1,7 @@
 """Every door that accepts API keys or sessions refuses invalid ones: a checklist for a new door.
 
-The admin has its own sign-in (tests/contrib/panel/tenants/test_scope.py); end users' tokens are tested in tests/widget.
+The admin has its own sign-in (tests/contrib/panel/tenants/test_scope.py); end users' tokens are tested in
+tests/contrib/end_users.
 """
 
 from __future__ import annotations

@@ -21,12 +21,12 @@ from assistant.models import ApiKey, ApiKeyUse, Provider
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.tenancy.members import create_api_key, member_by_key
 from tests.base import Cast
+from tests.contrib.end_users.minting import allow, backend, token_for, visit
 from tests.contrib.webhooks.hooks import hook
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.mcp.talking import Client as McpClient
 from tests.websocket.test_websocket import in_db
-from tests.widget.minting import allow, backend, token_for, visit
 from tests.ws import open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)

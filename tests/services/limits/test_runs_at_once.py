@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.models import ApiKey, Assistant, Run, TenantLimits
 from assistant.services.limits.runs_at_once import (
     RETRY_SECONDS,
@@ -22,7 +23,6 @@ from assistant.services.limits.runs_at_once import (
     start_first,
 )
 from assistant.services.runs.opening.opening_query import _state_query
-from assistant.services.tenancy.end_users import save_end_user
 from assistant.services.tenancy.members import Member, create_api_key, find_member, member_by_key
 from assistant.services.tenancy.quotas import quotas_of
 from tests.base import Cast

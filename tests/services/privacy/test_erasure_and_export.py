@@ -23,8 +23,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 from django.test import Client
 
+from assistant.contrib.end_users.models import EndUser
+from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.management.privacy_commands import write_export
-from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
+from assistant.models import AuditEntry, Conversation, Message, Tenant, ToolCall, ToolFile, UsageEntry
 from assistant.models.people import PersonSettings
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ErasedTenant
@@ -37,7 +39,6 @@ from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of

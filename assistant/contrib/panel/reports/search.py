@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, F, Min, Q, Value
@@ -14,7 +13,7 @@ from django.utils.translation import ngettext
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
-from assistant.models import ApiKey, Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Conversation, McpTool, Membership, Run, Tenant, ToolCall
 from assistant.models.tenants import ChatReading
 from assistant.services.toolpolicy import catalogue
 
@@ -22,7 +21,9 @@ from assistant.services.toolpolicy import catalogue
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2
-Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "apikey", "tool"]
+# The name of the model, and "tool".
+Kind = str
+Finder = Callable[[str, TenantFilter], Iterator["Hit"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,6 @@ def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
         yield Hit("membership", str(membership.pk), str(membership.user), membership.tenant.name)
 
 
-def _end_users(text: str, tenants: TenantFilter) -> Iterator[Hit]:
-    rows = EndUser.objects.filter(Q(name__icontains=text) | Q(external_id=text)).select_related("tenant")
-    for end_user in tenants.rows(rows).order_by("-pk")[: MAX_HITS + 1]:
-        yield Hit("enduser", str(end_user.pk), str(end_user), end_user.tenant.name)
-
-
 def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     # Where reading is restricted, a title would reveal what somebody has written.
     is_open = Q(tenant__chat_reading=ChatReading.OPEN)
@@ -153,17 +148,30 @@ def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 
 # The functions that find things of one kind, each with the permissions of which one is needed to open them.
-_KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
+_KINDS: list[tuple[tuple[str, ...], Finder]] = [
     (("",), _tenants),
     (("people",), _people),
-    (("people",), _end_users),
     (("read_chats",), _conversations),
     (("read_chats",), _runs),
     (("read_chats",), _calls),
     (("keys",), _keys),
     # The permissions with which one can open the page of a tool, or the list of its calls.
     (("tools", "read_chats"), _tools),
-)
+]
+
+
+def find_more(finder: Finder, *, permissions: tuple[str, ...], after: Kind) -> None:
+    """Let an app find rows of a model of its own.
+
+    Args:
+        finder: takes the text and the tenants, and yields hits whose kind is the model's name, the newest first and at
+            most `MAX_HITS` and one.
+        permissions: one of these is needed to open the model's pages.
+        after: the kind whose hits come before.
+    """
+    places = {"membership": _people}
+    position = next(i for i, (_, known) in enumerate(_KINDS) if known is places[after])
+    _KINDS.insert(position + 1, (permissions, finder))
 
 
 def _uuid(text: str) -> uuid.UUID | None:

@@ -59,8 +59,8 @@ def make() -> None:
     """Create the tenant with the end user, and print a token as JSON. The benchmark's own tenant is the neighbour."""
     from django.contrib.auth import get_user_model
 
+    from assistant.contrib.end_users.services.tokens import allow_origin, mint_token, save_end_user
     from assistant.models import Assistant, Membership, Tenant
-    from assistant.services.tenancy.end_users import allow_origin, mint_token, save_end_user
     from assistant.services.tenancy.members import create_api_key
 
     tenant = Tenant.objects.create(slug="crowd", name="Crowd")

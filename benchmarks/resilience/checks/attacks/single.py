@@ -38,7 +38,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     ],
     INVITED: ["tests/pages/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"],
     HEADS: ["tests/asgi/test_request_heads.py::test_a_head_without_end_is_not_read_on"],
-    TOKENS: ["tests/widget/test_member_visits.py::test_a_token_works_on_pages_of_its_own_origin_alone"],
+    TOKENS: ["tests/contrib/end_users/test_member_visits.py::test_a_token_works_on_pages_of_its_own_origin_alone"],
     IMAGES: [
         "tests/services/files/test_images.py::test_an_image_of_more_than_fifty_megapixels_is_refused_by_its_header"
     ],
@@ -109,17 +109,17 @@ def take_heads_of_any_size() -> None:
 
 def take_tokens_of_any_origin() -> None:
     """A member's token counts on every page."""
+    from assistant.contrib.end_users.services import member_tokens
     from assistant.services.tenancy import authentication
-    from assistant.services.tenancy.sessions import read_member_token
 
     _in_servers_too()
-    by_token = authentication._by_member_token
 
-    def by_token_of_any_origin(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Any:
-        said = read_member_token(token)
-        return by_token(token, tenant_slug, assistant_slug, said.origin if said else origin)
+    def by_token_of_any_origin(*, token: str, origin: str, **address: str) -> Any:
+        said = member_tokens.read_member_token(token)
+        return member_tokens.caller_of_token(token=token, origin=said.origin if said else origin, **address)
 
-    authentication._by_member_token = by_token_of_any_origin
+    kind = authentication.CredentialKind.MEMBER_TOKEN
+    authentication.accept_tokens(kind, prefix=member_tokens.TOKEN_PREFIX, caller_of=by_token_of_any_origin)
 
 
 def take_images_of_any_size() -> None:

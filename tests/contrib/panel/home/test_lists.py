@@ -144,7 +144,10 @@ def test_a_list_without_rows_says_what_to_do_and_one_with_a_filter_does_not(admi
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         page = admin_client.get(url).content.decode()
         assert 'id="empty-list"' not in page or escape(str(text)) in page, model
-    assert "Add its address." in admin_client.get(reverse("admin:assistant_widgetorigin_changelist")).content.decode()
+    assert (
+        "Add its address."
+        in admin_client.get(reverse("admin:assistant_end_users_widgetorigin_changelist")).content.decode()
+    )
     filtered = admin_client.get(reverse("admin:assistant_provider_changelist"), {"q": "nobody"}).content.decode()
     assert "Nothing is like that." in filtered and "Add one to have" not in filtered
 

@@ -14,8 +14,8 @@ from assistant.contrib.bundles.services.imports import import_bundle
 from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.models import AuditEntry, Brand, BrandImage, Tenant
 from tests.base import Cast
+from tests.contrib.end_users.minting import allow, backend
 from tests.services.branding.test_images import SVG, ico, png
-from tests.widget.minting import allow, backend
 
 pytestmark = pytest.mark.django_db
 TEXTS = {"name": "Acme Desk", "accent": "#8a3a8f", "greeting": "What can we do?"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,12 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from assistant.contrib.end_users.models import EndUser
+from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.models import (
     ApiKey,
     AuditEntry,
     Conversation,
     CustomRole,
-    EndUser,
     Incident,
     Invitation,
     Membership,
@@ -24,7 +26,6 @@ from assistant.models import (
 )
 from assistant.models.people import PERMISSIONS
 from assistant.services.tenancy.custom_roles import PermissionLacking, set_custom_roles
-from assistant.services.tenancy.end_users import save_end_user
 from assistant.services.tenancy.invitations import InvitationRefused, invite
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
@@ -41,7 +42,7 @@ LISTS = {
     "approvals": ["approval/", "incident/"],
     "spend": ["usageentry/"],
     "keys": ["apikey/"],
-    "people": ["membership/", "customrole/", "enduser/"],
+    "people": ["membership/", "customrole/", "../assistant_end_users/enduser/"],
 }
 TABS = {"tools": "tools", "spend": "spend", "keys": "keys", "people": "people", "read_chats": "conversations"}
 CLOSED = [
@@ -55,6 +56,11 @@ def holder(cast: Cast, *permissions: str, name: str = "") -> Client:
     user = make_member(cast.acme, name)
     give(cast, user, *permissions)
     return signed_in(user)
+
+
+def list_of(page: str) -> str:
+    """Return the address of a list, which is named from the lists of the core."""
+    return urljoin("/admin/assistant/", page)
 
 
 def give(cast: Cast, user: User, *permissions: str) -> CustomRole:
@@ -75,7 +81,7 @@ def tab(cast: Cast, name: str, rival: bool = False) -> str:
 def test_a_permission_opens_its_pages_and_no_other(cast: Cast, permission: str) -> None:
     client = holder(cast, permission)
     pages = {page for pages in LISTS.values() for page in pages} | set(CLOSED)
-    opened = {page for page in pages if client.get(f"/admin/assistant/{page}").status_code == 200}
+    opened = {page for page in pages if client.get(list_of(page)).status_code == 200}
     assert opened == set(LISTS[permission])
     names = [*TABS.values(), "overview", "assistants", "audit", "change", "danger"]
     assert {name for name in names if client.get(tab(cast, name)).status_code == 200} == (
@@ -95,7 +101,7 @@ def test_a_permission_of_one_tenant_opens_nothing_of_another(cast: Cast, permiss
     AuditEntry.objects.create(tenant=cast.globex, action="x", target="x")
     Incident.objects.create(tenant=cast.globex, tool="rival_tool", description="x")
     for page in LISTS[permission]:
-        rows: Any = client.get(f"/admin/assistant/{page}").context["cl"].result_list
+        rows: Any = client.get(list_of(page)).context["cl"].result_list
         assert {getattr(row, "tenant", cast.acme) for row in rows} <= {cast.acme}
     for address in (f"run/{theirs.pk}/", f"conversation/{theirs.conversation_id}/", f"customrole/{secret.pk}/"):
         assert client.get(f"/admin/assistant/{address}change/").status_code in {302, 403}
@@ -107,7 +113,7 @@ def test_a_member_without_a_role_may_do_nothing(cast: Cast) -> None:
     cast.alice.is_staff = True
     cast.alice.save()
     client = signed_in(cast.alice)
-    assert {client.get(f"/admin/assistant/{page}").status_code for pages in LISTS.values() for page in pages} == {403}
+    assert {client.get(list_of(page)).status_code for pages in LISTS.values() for page in pages} == {403}
     assert "You have no task here" in client.get(HOME).content.decode()
 
 
@@ -299,7 +305,7 @@ def test_each_hit_leads_to_a_page(amys: Client, cast: Cast) -> None:
     hits = {**found(amys, "acme"), **found(amys, "Opening"), **found(amys, "alice"), **found(amys, "time")}
     assert set(hits) == {"Tenants", "End users", "Conversations", "People", "Tools"}
     assert {amys.get(url).status_code for urls in hits.values() for url in urls} == {200}
-    assert hits["End users"] == [f"/admin/assistant/enduser/{EndUser.objects.get().pk}/change/"]
+    assert hits["End users"] == [f"/admin/assistant_end_users/enduser/{EndUser.objects.get().pk}/change/"]
 
 
 def test_parts_of_e_mail_addresses_find_nobody_for_a_tenants_admin(amys: Client, root: Client, cast: Cast) -> None:

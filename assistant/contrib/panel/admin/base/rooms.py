@@ -38,7 +38,7 @@ class Room:
 
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
-    Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
+    Room("tenants", _("Tenants"), ("tenant", "membership", "customrole")),
     Room(
         "assistants",
         _("Assistants"),

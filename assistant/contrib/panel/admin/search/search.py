@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -17,16 +17,25 @@ from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search
 
-TITLES: Mapping[Kind, str | Promise] = {
+TITLES: dict[Kind, str | Promise] = {
     "tenant": _("Tenants"),
     "membership": _("People"),
-    "enduser": _("End users"),
     "conversation": _("Conversations"),
     "run": _("Runs"),
     "toolcall": _("Tool calls"),
     "apikey": _("API keys"),
     "tool": _("Tools"),
 }
+
+
+# Of the models of apps, by name: the label of the app.
+_APPS: dict[Kind, str] = {}
+
+
+def describe_kind(model: type[Model], title: str | Promise) -> None:
+    """Say how the page calls hits of an app's model, and that they lead to the model's page."""
+    TITLES[str(model._meta.model_name)] = title
+    _APPS[str(model._meta.model_name)] = model._meta.app_label
 
 
 def results(request: HttpRequest) -> HttpResponse:
@@ -54,4 +63,4 @@ def _url(request: HttpRequest, hit: Hit) -> str:
     if hit.kind == "tool":
         return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
     page = "overview" if hit.kind == "tenant" else "change"
-    return reverse(f"admin:assistant_{hit.kind}_{page}", args=[hit.key])
+    return reverse(f"admin:{_APPS.get(hit.kind, 'assistant')}_{hit.kind}_{page}", args=[hit.key])

@@ -20,10 +20,10 @@ from assistant.admin.base.tenant_scope import TenantForm, choices_of
 from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.contrib.panel.admin.base.show_secret_once import SingleUseForm
 from assistant.contrib.panel.admin.settings.key_pages import KeyPages
-from assistant.models import ApiKey, ApiKeyUse
+from assistant.models import ApiKey, ApiKeyUse, Membership
 from assistant.services.tenancy.api_keys import revoke_api_keys, works
 from assistant.services.tenancy.members import create_api_key
-from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES
+from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES, texts_of_added_scopes
 
 LIMITS = ("requests_per_minute", "requests_per_day", "runs_at_once")
 
@@ -33,13 +33,10 @@ class KeyForm(TenantForm, SingleUseForm):
 
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("Scopes"),
-        choices=[(scope, scope) for scope in SCOPES],
+        choices=lambda: [(scope, scope) for scope in SCOPES],
         initial=list(DEFAULT_SCOPES),
         widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy(
-            "chat: hold conversations. read: read them. tools: call tools directly. end_users: mint tokens with "
-            "which the tenant's own end users talk to an assistant in its pages."
-        ),
+        help_text=gettext_lazy("chat: hold conversations. read: read them. tools: call tools directly."),
     )
 
     class Meta:
@@ -49,6 +46,11 @@ class KeyForm(TenantForm, SingleUseForm):
     # The tenants in which the user may make keys for every member; None for all of them.
     administered: ClassVar[frozenset[int] | None] = None
     user_id: ClassVar[Any] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "scopes" in self.fields:
+            self.fields["scopes"].help_text = " ".join((str(self.fields["scopes"].help_text), *texts_of_added_scopes()))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -117,7 +119,9 @@ class ApiKeyAdmin(KeyPages):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
-            people = choices_of(request, db_field.related_model, self.permission).filter(assistant_end_user=None)
+            people = choices_of(request, db_field.related_model, self.permission).exclude(
+                assistant_memberships__role=Membership.Role.END_USER
+            )
             if not is_operator(request) and not administered(request):
                 people = people.filter(pk=request.user.pk)
             # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.

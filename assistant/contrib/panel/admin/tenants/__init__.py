@@ -1,5 +1,5 @@
-"""Tenants, people and end users."""
+"""Tenants and people."""
 
-from assistant.contrib.panel.admin.tenants import endusers, members, tenants, users
+from assistant.contrib.panel.admin.tenants import members, tenants, users
 
-__all__ = ["endusers", "members", "tenants", "users"]
+__all__ = ["members", "tenants", "users"]

@@ -22,13 +22,14 @@ from assistant.contrib.timed.event_names import ALARM_UNSEEN
 from assistant.contrib.timed.models import Alarm, PersonAlarms, TenantAlarms
 from assistant.contrib.timed.services.reminders.alarms import REACH_JOB, RING_JOB, ringing
 from assistant.contrib.timed.switches import alarms_are_on
-from assistant.models import EndUser, Job, Membership, Tenant
+from assistant.models import Job, Membership, Tenant
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.member_notices import notify
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
 from assistant.services.tenancy import mail
+from assistant.services.tenancy.end_users import directory, is_end_user
 from assistant.services.tenancy.person_settings import language_of
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.tenant_events import record_event
@@ -99,7 +100,7 @@ def _may_enter(tenant_id: int) -> QuerySet[Membership]:
 
 
 def _record_unseen(alarm: Alarm) -> None:
-    end_user = EndUser.objects.filter(tenant_id=alarm.tenant_id, user_id=alarm.user_id).first()
+    end_user = directory().find(user_id=alarm.user_id)
     about = ringing(alarm)
     record_event(
         tenant_id=alarm.tenant_id,
@@ -123,7 +124,7 @@ def _address_of(alarm: Alarm) -> str:
         return ""
     if TenantAlarms.objects.filter(tenant_id=alarm.tenant_id, are_mailed=False).exists():
         return ""
-    if EndUser.objects.filter(tenant_id=alarm.tenant_id, user_id=alarm.user_id).exists():
+    if is_end_user(user_id=alarm.user_id):
         return ""  # the tenant informs its end users itself, by the webhook
     if PersonAlarms.objects.filter(user_id=alarm.user_id, are_mailed=False).exists():
         return ""

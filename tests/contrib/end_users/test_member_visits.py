@@ -18,15 +18,17 @@ from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 from websockets.exceptions import InvalidStatus
 
-from assistant.hosting import member_grant
-from assistant.models import Assistant, Conversation, Membership, Provider, Tenant, WidgetOrigin
-from assistant.services.tenancy.sessions import end_sessions, mint_member_token
+from assistant.contrib.end_users.hosting import member_grant
+from assistant.contrib.end_users.models import WidgetOrigin
+from assistant.contrib.end_users.services.member_tokens import mint_member_token
+from assistant.models import Assistant, Conversation, Membership, Provider, Tenant
+from assistant.services.tenancy.sessions import end_sessions
 from tests.agui import text_of
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, visit
 from tests.factories import make_assistant, make_conversation
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.widget.minting import SHOP, allow, visit
 
 # What a token opens does not depend on the database.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]

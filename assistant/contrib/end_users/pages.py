@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from assistant.hosting import member_grant
+from assistant.contrib.end_users.hosting import member_grant
 from assistant.pages.members import MemberRequest, for_members
 
 

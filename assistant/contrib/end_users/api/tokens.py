@@ -15,11 +15,8 @@ from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text, Whole
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer, AssistantOut
-from assistant.services.assistants.configuration import find_assistant
-from assistant.services.branding.brands import widget_brand
-from assistant.services.callers.widget_grants import widget_files
-from assistant.services.shown_notices import notice_scripts
-from assistant.services.tenancy.end_users import (
+from assistant.contrib.end_users.services.grants import widget_files
+from assistant.contrib.end_users.services.tokens import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
     MIN_SECONDS,
@@ -29,6 +26,9 @@ from assistant.services.tenancy.end_users import (
     save_end_user,
     sign_token,
 )
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.branding.brands import widget_brand
+from assistant.services.shown_notices import notice_scripts
 
 MAX_CONTEXT = 8 * 1024  # bytes
 

@@ -14,8 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, link_to_list
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
-from assistant.models import Conversation, EndUser, WidgetOrigin
-from assistant.services.tenancy.end_users import delete_end_user
+from assistant.contrib.end_users.models import EndUser, WidgetOrigin
+from assistant.contrib.end_users.services.tokens import delete_end_user
+from assistant.models import Conversation
 
 
 @admin.register(WidgetOrigin)

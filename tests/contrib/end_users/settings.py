@@ -3,4 +3,4 @@
 from tests.settings import *  # noqa: F403
 from tests.settings import INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, "tests.widget.shop"]
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.contrib.end_users.shop"]

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from assistant.models import Assistant, EndUser, WidgetOrigin
+from assistant.contrib.end_users.models import EndUser, WidgetOrigin
+from assistant.models import Assistant
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.ws import Socket, open_socket

@@ -12,27 +12,18 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
-from assistant.models import (
-    ApiKey,
-    Assistant,
-    Conversation,
-    EndUser,
-    Membership,
-    Provider,
-    ToolCall,
-    ToolFile,
-    WidgetOrigin,
-)
-from assistant.services.tenancy.end_users import mint_token
+from assistant.contrib.end_users.models import EndUser, WidgetOrigin
+from assistant.contrib.end_users.services.tokens import mint_token
+from assistant.models import ApiKey, Assistant, Conversation, Membership, Provider, ToolCall, ToolFile
 from assistant.services.tenancy.members import find_member
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, backend, end_user, token_for, visit
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY
 from tests.isolation.test_websocket import leaks, try_all
 from tests.live import Server, serve
-from tests.widget.minting import SHOP, allow, backend, end_user, token_for, visit
 
 # What a token opens does not depend on the database.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -70,7 +61,7 @@ async def test_a_tool_knows_the_end_user_and_the_model_is_told_nothing(
     fake_provider.call("who_is_asking", {})
     fake_provider.reply("You are Dora.")
     token = await sync_to_async(token_for)(shop, "c-1", name="Dora", context={"account": 4711})
-    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.widget.settings"}) as site:
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.contrib.end_users.settings"}) as site:
         async with visit(site.url, token) as socket:
             await socket.ask("Who am I?")
     call = await ToolCall.objects.aget()

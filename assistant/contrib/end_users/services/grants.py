@@ -7,6 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from assistant.contrib.end_users.services.member_tokens import mint_member_token
+from assistant.contrib.end_users.services.tokens import MAX_SECONDS, MIN_SECONDS
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
@@ -22,10 +24,8 @@ from assistant.services.tenancy.authentication import (
     Credentials,
     identify,
 )
-from assistant.services.tenancy.end_users import MAX_SECONDS, MIN_SECONDS
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.services.tenancy.sessions import mint_member_token
 
 
 def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:

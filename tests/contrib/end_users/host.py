@@ -1,4 +1,6 @@
-"""A site of another origin, as docs/widget.md tells its reader to write it: `python -m tests.widget.host PORT`.
+"""A site of another origin, as docs/widget.md tells its reader to write it.
+
+`python -m tests.contrib.end_users.host PORT` serves it.
 
 `ASSISTANT_URL` and `ASSISTANT_KEY` are what the document asks for. Who is signed in says the cookie `user`.
 """
@@ -89,5 +91,5 @@ class Threaded(ThreadingMixIn, WSGIServer):
 
 
 if __name__ == "__main__":
-    sys.modules["tests.widget.host"] = sys.modules["__main__"]
+    sys.modules["tests.contrib.end_users.host"] = sys.modules["__main__"]
     make_server("127.0.0.1", int(sys.argv[1]), get_wsgi_application(), server_class=Threaded).serve_forever()

@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
+from assistant.contrib.end_users.services.tokens import allow_origin
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import allow_origin
 
 
 class Command(OperatorCommand):

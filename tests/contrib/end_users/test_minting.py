@@ -7,13 +7,13 @@ from django.contrib.auth import authenticate
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from assistant.models import ApiKey, EndUser, IdempotentAnswer, Membership
-from assistant.models.endusers import validate_origin
+from assistant.contrib.end_users.models import EndUser, validate_origin
+from assistant.models import ApiKey, IdempotentAnswer, Membership
 from assistant.services.tenancy.members import create_api_key
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.end_users.minting import SHOP, allow, backend, end_user, token_for
 from tests.factories import make_assistant
-from tests.widget.minting import SHOP, allow, backend, end_user, token_for
 
 pytestmark = pytest.mark.django_db
 DOOR = "assistants/support/end-user-tokens/"
@@ -144,7 +144,7 @@ def test_end_users_are_no_people_of_the_tenant_in_the_admin(cast: Cast, client: 
     client.force_login(cast.amy)
     assert b"end-user-" not in client.get("/admin/assistant/membership/").content
     assert b"end-user-" not in client.get("/admin/assistant/apikey/add/").content
-    assert b"c-1" in client.get("/admin/assistant/enduser/").content
+    assert b"c-1" in client.get("/admin/assistant_end_users/enduser/").content
     form = {"tenant": cast.acme.pk, "username": "eve", "password": "correct-horse-battery", "role": "end_user"}
     client.post("/admin/assistant/membership/add/", form)
     assert not Membership.objects.filter(user__username="eve").exists()

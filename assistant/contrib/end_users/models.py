@@ -43,6 +43,8 @@ class WidgetOrigin(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("widget origin")
+        verbose_name_plural = _("widget origins")
         ordering = ["origin"]
         constraints = [models.UniqueConstraint(fields=["tenant", "assistant", "origin"], name="one_row_per_origin")]
 
@@ -66,6 +68,8 @@ class EndUser(models.Model):
     seen_at = models.DateTimeField(help_text=_("When the last token was issued."))
 
     class Meta:
+        verbose_name = _("end user")
+        verbose_name_plural = _("end users")
         ordering = ["-seen_at"]
         constraints = [models.UniqueConstraint(fields=["tenant", "external_id"], name="one_end_user_per_external_id")]
 

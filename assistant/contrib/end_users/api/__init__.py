@@ -1,0 +1,1 @@
+"""Tokens of end users in the REST API."""

@@ -1,0 +1,1 @@
+"""End users, their tokens, and those of members for the widget."""
