@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from assistant.core.conversation.summary import OnUsage, json_line
+from assistant.core.llm.answer_reader import read_answer
 from assistant.core.llm.protocol import Model, ModelRequest, ReasoningDelta, TextDelta
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.values.messages import Message, Reply
@@ -82,7 +83,7 @@ async def _answer(model: Model, request: ModelRequest, on_usage: OnUsage) -> str
     """Return the text of the model's answer, or its beginning if it is longer than `MAX_ANSWER`."""
     characters, text = 0, ""
     try:
-        async with aclosing(model.stream(request)) as parts:  # type: ignore[type-var]
+        async with aclosing(read_answer(model, request)) as parts:
             async for part in parts:
                 if isinstance(part, Reply):
                     on_usage(part.model or model.name, usage_of(request, part))

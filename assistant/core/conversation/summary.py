@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 
+from assistant.core.llm.answer_reader import read_answer
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDelta
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.values.history_window import estimate, estimate_tokens, fit, repair
@@ -93,12 +95,13 @@ def json_line(values: Mapping[str, str]) -> str:
 async def _answer(model: Model, messages: Sequence[Message], on_usage: OnUsage | None) -> str:
     request, characters, text = ModelRequest(messages), 0, ""
     try:
-        async for part in model.stream(request):
-            if isinstance(part, TextDelta):
-                characters += len(part.text)
-            elif isinstance(part, Reply):
-                text = part.text.strip()
-                _report_usage(on_usage, part.model or model.name, usage_of(request, part))
+        async with aclosing(read_answer(model, request)) as parts:
+            async for part in parts:
+                if isinstance(part, TextDelta):
+                    characters += len(part.text)
+                elif isinstance(part, Reply):
+                    text = part.text.strip()
+                    _report_usage(on_usage, part.model or model.name, usage_of(request, part))
     except BaseException as exc:
         _report_usage(on_usage, model.name, usage_of_partial(request, characters, exc))
         raise

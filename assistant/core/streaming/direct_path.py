@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.answer_reader import AnswerReader
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta, direct
-from assistant.core.streaming.answer_reader import AnswerReader
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply

@@ -8,20 +8,24 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from assistant.core.conversation.side_question import ask_aside
+from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.checks import Guardrails, Validators
 from assistant.core.extensions.extension import Extension
 from assistant.core.extensions.interceptors import AskModel, InterceptedModel
+from assistant.core.llm import answer_reader
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import RunError
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply
+from assistant.core.values.messages import Message, Reply
 from assistant.providers.scripted import ScriptedModel
 from tests.core.scripted_turns import plan_for
 
@@ -223,3 +227,25 @@ print(*asyncio.run(codes()))
 def test_the_end_of_a_program_does_not_wait_for_them() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.split() == ["limit_reached"] * 2
+
+
+@pytest.mark.parametrize("model", [GoesOn(), InterceptedModel(GoesOn(), [holds_before_its_stream])])
+async def test_questions_beside_a_turn_end_with_their_time(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_reader, "GRACE_SECONDS", GRACE)
+    used: list[Any] = []
+    aside = partial(
+        ask_aside,
+        model,
+        question="Hello?",
+        answer="Hello.",
+        sources=(),
+        wants_title=True,
+        wants_questions=False,
+        on_usage=lambda *usage: used.append(usage),
+    )
+    said = [Message("user", f"Word {number} " * 50, id=str(number)) for number in range(9)]
+    for asking in (aside(), summarise(model, said, tokens=100)):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await asking
+    assert used and not ended.is_set()

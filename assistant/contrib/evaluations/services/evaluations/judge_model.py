@@ -14,6 +14,7 @@ from django.utils import timezone
 from assistant.contrib.evaluations.models import Evaluation, EvaluationCase, EvaluationResult
 from assistant.contrib.evaluations.models.evaluations import MAX_NOTE
 from assistant.core.conversation.summary import OnUsage
+from assistant.core.llm.answer_reader import read_answer
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest, ReasoningDelta, TextDelta
 from assistant.core.llm.usage_estimate import estimate_usage, usage_of, usage_of_partial
 from assistant.core.values.messages import Message, Reply, Usage
@@ -116,7 +117,7 @@ async def _ask(model: Model, request: ModelRequest, on_usage: OnUsage) -> str:
     """
     characters = 0
     try:
-        async with aclosing(model.stream(request)) as parts:  # type: ignore[type-var]  # an async generator
+        async with aclosing(read_answer(model, request)) as parts:
             async for part in parts:
                 if isinstance(part, Reply):
                     on_usage(part.model or model.name, usage_of(request, part))

@@ -8,14 +8,14 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
-from assistant.core.llm.protocol import Delta
+from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.values.messages import Reply
-from assistant.toolkit.calls.stopping import stop
+from assistant.toolkit.calls.stopping import GRACE_SECONDS, stop
 
 logger = logging.getLogger(__name__)
-
 
 # Items that are read before they are asked for. It costs less to switch tasks once for several.
 MOST = 32
@@ -27,7 +27,7 @@ class AnswerReader:
     Args:
         opened: returns the answer; called in the task.
         name: of the model, for the log.
-        run_id: of the run, for the log.
+        run_id: of the run, for the log; "" outside of runs.
         grace: how many seconds the model may take to clean up.
 
     Attributes:
@@ -151,4 +151,15 @@ class AnswerReader:
         self._log("ended %.3g seconds after its beginning", time.perf_counter() - self._began)
 
     def _log(self, what: str, *values: object) -> None:
-        logger.warning("The model %s of run %s %s", self._name, self._run_id, what % values)
+        run = f" of run {self._run_id}" if self._run_id else ""
+        logger.warning("The model %s%s %s", self._name, run, what % values)
+
+
+async def read_answer(model: Model, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+    """Yield a model's answer outside of a turn; closing the generator waits for the model's grace alone."""
+    reader = AnswerReader(partial(model.stream, request), name=model.name, run_id="", grace=GRACE_SECONDS)
+    try:
+        while (item := await reader.next()) is not None:
+            yield item
+    finally:
+        await reader.aclose()
