@@ -93,12 +93,11 @@ class AddressField(URLField):
         return super().to_python(stripped(value) if isinstance(value, str) else value)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        value = self.to_python(super().pre_save(model_instance, add))
-        setattr(model_instance, self.attname, value)
+        value = super().pre_save(model_instance, add)
+        if isinstance(value, str):  # and no expression
+            value = stripped(value)
+            setattr(model_instance, self.attname, value)
         return value
-
-    def get_prep_value(self, value: Any) -> Any:
-        return super().get_prep_value(self.to_python(value))
 
     def deconstruct(self) -> Any:
         # Migrations need the column only, so they do not depend on this class.
