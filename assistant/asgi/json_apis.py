@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.urls import Resolver404, resolve
@@ -19,25 +20,31 @@ class JsonApi:
 
     Attributes:
         prefix: what its addresses begin with, such as `api/`.
-        files: matches the ends of paths where bodies hold files.
+        uploads: its addresses where bodies hold files, in which a `*` is any one part.
         refusal_body: returns the JSON for a request that does not reach the site.
     """
 
     prefix: str
-    files: re.Pattern[str]
+    uploads: tuple[str, ...]
     refusal_body: Callable[[HttpRefusal], Mapping[str, Any]]
 
 
 # Where files are uploaded for messages, and where clients send their history with all of its files.
-_REST_FILES = re.compile(r"/api/v1/tenants/[^/]+/(?:attachments|assistants/[^/]+/runs)/\Z")
+_REST_UPLOADS = ("api/v1/tenants/*/attachments/", "api/v1/tenants/*/assistants/*/runs/")
 # REST comes first, because its addresses hold the prefixes of others, such as `v1/`.
-_apis: list[JsonApi] = [JsonApi("api/", _REST_FILES, lambda refusal: refusal.body)]
+_apis: list[JsonApi] = [JsonApi("api/", _REST_UPLOADS, lambda refusal: refusal.body)]
 
 
 def add_api(api: JsonApi) -> None:
     """Bound the bodies at an API's addresses as those of REST, and refuse in the API's own form."""
     if api not in _apis:
         _apis.append(api)
+        _uploads.cache_clear()
+
+
+def apis() -> tuple[JsonApi, ...]:
+    """Return the APIs, REST first."""
+    return tuple(_apis)
 
 
 def path_of(scope: Mapping[str, Any]) -> str:
@@ -59,4 +66,10 @@ def api_of(scope: Mapping[str, Any]) -> JsonApi | None:
 
 def takes_files(path: str) -> bool:
     """Return whether the bodies at a path of an API hold files."""
-    return any(api.files.search(path) for api in _apis)
+    return _uploads().search(path) is not None
+
+
+@cache
+def _uploads() -> re.Pattern[str]:
+    addresses = (re.escape(address).replace(r"\*", "[^/]+") for api in _apis for address in api.uploads)
+    return re.compile(rf"/(?:{'|'.join(addresses)})\Z")

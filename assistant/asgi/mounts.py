@@ -16,19 +16,21 @@ class Mount:
     Attributes:
         serves: whether it answers a path instead of the site.
         module: the dotted name of the module whose `application` answers. It is imported with the first request.
+        prefix: what its addresses begin with, where a proxy limits requests as those of APIs.
     """
 
     serves: Callable[[str], bool]
     module: str
+    prefix: str = ""
 
 
 _mounts: dict[str, Mount] = {}
 _websockets: dict[str, Mount] = {}
 
 
-def mount(name: str, *, serves: Callable[[str], bool], module: str) -> None:
+def mount(name: str, *, serves: Callable[[str], bool], module: str, prefix: str) -> None:
     """Answer the paths for which `serves` is true by the `application` of a module. The name is the app's label."""
-    _mounts[name] = Mount(serves, module)
+    _mounts[name] = Mount(serves, module, prefix)
 
 
 def mount_websocket(name: str, *, serves: Callable[[str], bool], module: str) -> None:
@@ -39,6 +41,11 @@ def mount_websocket(name: str, *, serves: Callable[[str], bool], module: str) ->
 def mounted() -> tuple[str, ...]:
     """Return the labels of the apps that answer addresses of their own."""
     return tuple(dict.fromkeys((*_mounts, *_websockets)))
+
+
+def prefixes() -> tuple[str, ...]:
+    """Return what the addresses of the registered applications begin with."""
+    return tuple(mounted.prefix for mounted in _mounts.values())
 
 
 def with_mounts(site: Any) -> Any:

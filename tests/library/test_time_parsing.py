@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
-from assistant.library.time_parsing import parse_time
 
+from assistant.services.time_parsing import parse_time
 from assistant.toolkit import ToolError
 
 # A Saturday, 23:30 in Vienna.

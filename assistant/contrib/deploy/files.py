@@ -9,6 +9,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from assistant.asgi.json_apis import apis
+from assistant.asgi.mounts import prefixes
 from assistant.contrib.deploy.content_policy import POLICY
 from assistant.contrib.deploy.plan import DeploymentPlan
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
@@ -102,7 +104,8 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
     upstream = re.sub(r"\W", "_", plan.name)
     sizes = {"body_kib": settings.MAX_BODY_BYTES // 1024, "upload_mib": settings.MAX_UPLOAD_BYTES // 1024**2}
     prefix = plan.prefix.strip("/")
-    apis = ("ws", *(f"{prefix}/{api}" if prefix else api for api in ("api", "v1")), "mcp")
+    below = (api.prefix.rstrip("/") for api in apis())
+    limited = ("ws", *(f"{prefix}/{api}" if prefix else api for api in below), *(one.rstrip("/") for one in prefixes()))
     has_static = bool(plan.static_url and plan.static_root)
     static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
     patterns = " ".join(f"{path}*" for path in plan.uploads)
@@ -125,7 +128,7 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "instances": " ".join(f"{plan.name}@{port}" for port in plan.ports),
         "nginx_servers": "\n".join(f"    server 127.0.0.1:{port} max_fails=2 fail_timeout=5s;" for port in plan.ports),
         "caddy_servers": " ".join(f"127.0.0.1:{port}" for port in plan.ports),
-        "api_paths": "|".join(apis),
+        "api_paths": "|".join(limited),
         "nginx_uploads": nginx_uploads if plan.uploads else "",
         "nginx_host": "$host" if plan.listen == HTTPS else "$host:$server_port",
         "nginx_policy_map": _NGINX_POLICY_MAP.format(**policy) if has_policy else "",

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import NoReverseMatch, reverse
 
+from assistant.asgi.json_apis import apis
 from assistant.uploads import has_file_field
 
 
@@ -80,14 +81,12 @@ def prefix() -> str:
 
 
 def upload_paths() -> tuple[str, ...]:
-    """Return the beginnings of paths where files are uploaded, in which a `*` is any tenant.
+    """Return the beginnings of paths where files are uploaded, in which a `*` is any one part.
 
-    These are attachments, the Files API, where clients send their history, UPLOAD_PATHS, and admin forms with files.
+    These are addresses of the installed APIs, UPLOAD_PATHS, and admin forms with files.
     """
-    attachments = reverse("assistant:attachments", kwargs={"tenant": "0"}).replace("/0/", "/*/")
-    runs = reverse("assistant:start-run", kwargs={"tenant": "0", "assistant": "0"}).replace("/0/", "/*/")
-    of_clients = (f"{prefix()}v1/{name}" for name in ("files", "chat/completions", "responses"))
-    return (attachments, runs, *of_clients, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+    of_apis = (f"{prefix()}{address}" for api in apis() for address in api.uploads)
+    return (*of_apis, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
 
 
 def _admin_forms_with_files() -> Iterator[str]:

@@ -14,4 +14,4 @@ class McpServerConfig(OptionalApp):
 
     def ready(self) -> None:
         # It is an ASGI application, because Django views are not told that a client has disconnected.
-        mount(self.label, serves=is_mcp, module="assistant.contrib.mcp_server.asgi")
+        mount(self.label, serves=is_mcp, module="assistant.contrib.mcp_server.asgi", prefix="mcp/")

@@ -6,7 +6,7 @@ import re
 
 PREFIX = "v1/"
 # Where files are uploaded, and where clients send their history with all of its files.
-FILES = re.compile(r"/v1/(?:files|chat/completions|responses)\Z")
+UPLOADS = ("v1/files", "v1/chat/completions", "v1/responses")
 _RESPONSES = re.compile(r"/v1/responses\Z")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.asgi.json_apis import JsonApi, add_api
 from assistant.asgi.mounts import mount_websocket
-from assistant.contrib.openai_api.addresses import FILES, PREFIX, is_responses
+from assistant.contrib.openai_api.addresses import PREFIX, UPLOADS, is_responses
 from assistant.contrib.openai_api.error_bodies import error_body
 from assistant.optional_apps import OptionalApp
 
@@ -26,5 +26,5 @@ class OpenaiApiConfig(OptionalApp):
     for_programs = (f"/{PREFIX}",)
 
     def ready(self) -> None:
-        add_api(JsonApi(PREFIX, FILES, refusal_body))
+        add_api(JsonApi(PREFIX, UPLOADS, refusal_body))
         mount_websocket(self.label, serves=is_responses, module="assistant.contrib.openai_api.api.websocket")

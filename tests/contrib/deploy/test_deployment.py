@@ -34,6 +34,7 @@ from assistant.contrib.deploy.files import deployment_files
 from assistant.contrib.deploy.plan import DeploymentPlan, upload_paths
 from tests.docs.snippets import ROOT
 from tests.live import free_port
+from tests.site.test_optional_apps import run
 
 CHECKOUT = DeploymentPlan(
     host="assistant.example.com",
@@ -195,6 +196,17 @@ def test_the_files_in_the_documentation_are_the_generated_ones(name: str) -> Non
 
 def test_the_forms_of_the_admin_that_take_files_are_found() -> None:
     assert reverse("admin:assistant_document_changelist") in upload_paths()
+
+
+def test_addresses_of_absent_apps_are_not_in_the_files() -> None:
+    script = (
+        "import django; django.setup()\n"
+        "from assistant.contrib.deploy.plan import upload_paths\n"
+        "from assistant.asgi.mounts import prefixes\n"
+        "print([path for path in upload_paths() if path.startswith('/v1/')], prefixes())"
+    )
+    assert run(script, TEST_APPS="core").strip() == "[] ()"
+    assert "/v1/files" in run(script) and "mcp/" in run(script)
 
 
 def test_all_that_the_process_takes_as_an_upload_may_pass_the_proxies() -> None:
