@@ -33,6 +33,7 @@ from assistant.toolkit.schema.own_functions import has_own_functions
 from assistant.toolkit.schema.parameters import (
     arguments_adapter,
     has_open_objects,
+    is_object,
     output_schema,
     schema_of,
     type_adapter,
@@ -147,10 +148,18 @@ class Signature:
         return self.validator.validate_json(text or "{}", strict=True, extra=None if self.is_open else "forbid")
 
 
-def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | None = None) -> Signature:
-    """Read a function's parameters. Raises `InvalidTool` if a model could not call it."""
+def read_signature(
+    function: Callable[..., Any],
+    localns: Mapping[str, Any] | None = None,
+    types: Mapping[str, Any] | None = None,
+) -> Signature:
+    """Read a function's parameters. Raises `InvalidTool` if a model could not call it.
+
+    Args:
+        types: of parameters, by name, in place of their annotations.
+    """
     label = label_of(function)
-    hints = _hints(function, localns)
+    hints = {**_hints(function, localns), **(types or {})}
     descriptions = parameter_descriptions(function)
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
@@ -197,10 +206,12 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
 def read_input_type(
     function: Callable[..., Any], input_type: Any, localns: Mapping[str, Any] | None = None
 ) -> Signature:
-    """Read a function that takes one object of `input_type`, whose fields are the model's parameters.
+    """Read a function that takes one value of `input_type`.
+
+    The fields of an object are the model's parameters; a value of another type, such as a text, is the one parameter.
 
     Raises:
-        InvalidTool: the function takes no such object, or the type has no JSON Schema.
+        InvalidTool: the function takes no such value, or the type has no JSON Schema.
     """
     label = label_of(function)
     try:
@@ -217,7 +228,13 @@ def read_input_type(
         raise InvalidTool(
             f"{label}: exactly one parameter must take the {getattr(input_type, '__name__', input_type)}."
         )
+    parameter = (required or candidates)[0]
     validator = type_adapter(label, input_type)
+    if not is_object(label, validator):
+        annotation = hints.get(parameter.name, parameter.annotation)
+        if annotation not in (parameter.empty, input_type):
+            raise InvalidTool(f"{label}: its parameter {parameter.name!r} is no {input_type}, as input_type says.")
+        return read_signature(function, localns, {parameter.name: input_type})
     schema = schema_of(label, validator)
     return Signature(
         parameters=schema,
@@ -225,7 +242,7 @@ def read_input_type(
         names={},
         contexts=contexts,
         deps=deps,
-        single=(required or candidates)[0].name,
+        single=parameter.name,
         owner=owner,
         returns=(returned := _returned(function, localns)),
         output=None if returned is ToolResult else output_schema(returned),

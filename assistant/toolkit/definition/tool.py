@@ -182,8 +182,8 @@ class Tool:
 
         Args:
             parameters: a handwritten JSON Schema, instead of the signature's.
-            input_type: a pydantic model, dataclass or TypedDict whose fields are the model's parameters; the function
-                takes one of it.
+            input_type: a pydantic model, dataclass or TypedDict whose fields are the model's parameters, or the type of
+                a single value, such as `str`; the function takes one of it.
             localns: names that annotations written as text may use.
 
         Raises:
@@ -193,7 +193,8 @@ class Tool:
             raise InvalidTool(f"{function!r} is not a function.")
         unknown = set(options) - ToolOptions.__annotations__.keys()
         if unknown:
-            raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}.")
+            known = ", ".join(sorted(ToolOptions.__annotations__))
+            raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}. There are: {known}.")
         name = name or name_of(function)
         description = description if description is not None else first_paragraph(function)
         if parameters is not None:

@@ -94,6 +94,19 @@ def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
     Raises:
         InvalidTool: the type has no JSON Schema, or is not an object.
     """
+    result = _schema(label, adapter)
+    if result.get("type") != "object":
+        raise InvalidTool(f"{label}: the input must be an object with fields.")
+    result.setdefault("properties", {})
+    return result
+
+
+def is_object(label: str, adapter: TypeAdapter[Any]) -> bool:
+    """Return whether a type's values are objects. Raises `InvalidTool` if it has no JSON Schema."""
+    return _schema(label, adapter).get("type") == "object"
+
+
+def _schema(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
     try:
         with warnings.catch_warnings():
             # Defaults that are not JSON are left out of the schema.
@@ -102,9 +115,6 @@ def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
     result: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
-    if result.get("type") != "object":
-        raise InvalidTool(f"{label}: the input must be an object with fields.")
-    result.setdefault("properties", {})
     return result
 
 

@@ -7,8 +7,10 @@ import functools
 import json
 import math
 import types
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, Union
 
 import pytest
@@ -355,6 +357,39 @@ def test_one_object_can_be_the_input() -> None:
     for wrong_type in (int, list[int]):
         with pytest.raises(InvalidTool):
             described(f, input_type=wrong_type)
+
+
+@pytest.mark.parametrize(
+    ("input_type", "schema", "value"),
+    [
+        (str, {"type": "string"}, "Hi"),
+        (list[int], {"type": "array", "items": {"type": "integer"}}, [1]),
+        (date, {"type": "string", "format": "date"}, "2026-11-28"),
+    ],
+)
+def test_a_single_value_can_be_the_input(input_type: Any, schema: object, value: object) -> None:
+    made = Tool.from_function(lambda value: f"{value}!", name="echo", description="Echo.", input_type=input_type)
+    assert made.parameters["properties"] == {"value": schema}
+    assert made.parameters["required"] == ["value"]
+    assert isinstance(made.check({"value": value})["value"], typing.get_origin(input_type) or input_type)
+    with pytest.raises(InvalidArguments):
+        made.check({"value": {}})
+
+
+async def test_suppliers_and_consumers_are_tools() -> None:
+    kept: list[str] = []
+    supplier = Tool.from_function(lambda: "noon", name="clock", description="Tell the time.")
+    consumer = Tool.from_function(
+        lambda text: kept.append(f"{text}!"), name="keep", description="Keep.", input_type=str
+    )
+    assert await said(supplier) == "noon"
+    assert await said(consumer, {"text": "a"}) == "Done"
+    assert kept == ["a!"]
+
+
+def test_an_unknown_option_lists_those_that_exist() -> None:
+    with pytest.raises(InvalidTool, match=r"no options named retires\. There are: .*retries"):
+        described(lambda: "x", retires=3)
 
 
 def test_what_a_tool_returns_has_a_schema_if_it_says_so() -> None:
