@@ -242,8 +242,8 @@ npm-lock: | $(BIN)/node  ## Pin the packages from npm again, after a change of a
 		npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --silent \
 		$$([ $$folder = $(CLIENT_PAGES) ] && echo --legacy-peer-deps)) || exit 1; done
 
-vulnerabilities: | $(BIN)/node  ## Look for known vulnerabilities in the pinned versions, where a service can be asked
-	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/site/vulnerabilities.py
+vulnerabilities: | $(BIN)/node  ## Look for known vulnerabilities in the pinned versions, where a service can be asked, and in ADVISORIES
+	@PATH="$(abspath $(BIN)):$$PATH" ADVISORIES="$(ADVISORIES)" $(BIN)/python tests/site/vulnerabilities.py
 
 # The suite is a program for Node.js, which PyPI carries too.
 $(BIN)/node: | $(VENV)/.installed-dev

@@ -1,20 +1,25 @@
-"""Looks for known vulnerabilities in the pinned versions, where a service that knows them can be asked.
+"""Looks for known vulnerabilities in the pinned versions: in a copy of an advisory database, and by services.
 
-Exit code 1 if there is one that is rated high or critical. What could not be looked for is said, and is no failure: the
-services are not reachable from every network.
+Exit code 1 if there is one that is rated high or critical, or that the file named in `ADVISORIES` has, which
+`tests.site.advisories` writes. What could not be looked for is said, and is no failure: the services are not reachable
+from every network.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.site.advisories import REQUIREMENTS, affecting, pinned  # noqa: E402 - run as a script
+
 LOCKS = ("tests/clients", "tests/client_pages", "tests/mcp/conformance")
-REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
 SECONDS = 60
 SEVERE = ("high", "critical")
 
@@ -59,9 +64,16 @@ def main() -> int:
     }
     for name in REQUIREMENTS:
         outcomes[name] = of_python(_said(ROOT, "pip-audit", "--disable-pip", "--format", "json", "-r", name))
+    if file := os.environ.get("ADVISORIES"):
+        known = json.loads(Path(file).read_text())
+        outcomes[f"Python packages, by {len(known['advisories'])} advisories of {known['date']}"] = affecting(
+            known, pinned()
+        )
+    else:
+        outcomes["Python packages, by a copy of an advisory database (ADVISORIES is not set)"] = None
     for what, found in outcomes.items():
         if found is None:
-            print(f"{what}: NOT LOOKED FOR, no service that knows vulnerabilities answered")
+            print(f"{what}: NOT LOOKED FOR, there is nothing that knows vulnerabilities")
         else:
             print(f"{what}: {', '.join(found) or 'none known'}")
     return 1 if any(outcomes.values()) else 0
