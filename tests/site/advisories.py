@@ -42,7 +42,7 @@ def snapshot(checkout: Path, packages: Iterable[str]) -> dict[str, Any]:
     Raises:
         subprocess.CalledProcessError: the folder is no checkout of git.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for package in sorted(set(packages)):
         listed = _git(checkout, "ls-tree", "-r", "--name-only", "HEAD", f"vulns/{package}/").split()
         for path in listed:
