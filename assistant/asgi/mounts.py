@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.toolkit.calls.handed_in import refuse_async
 from assistant.toolkit.lazy_module import LazyModule
 
 
@@ -29,12 +30,18 @@ _websockets: dict[str, Mount] = {}
 
 
 def mount(name: str, *, serves: Callable[[str], bool], module: str, prefix: str) -> None:
-    """Answer the paths for which `serves` is true by the `application` of a module. The name is the app's label."""
+    """Answer the paths for which `serves` is True by the `application` of a module. The name is the app's label.
+
+    Raises:
+        TypeError: `serves` is async.
+    """
+    refuse_async(serves, f"serves of {name}")
     _mounts[name] = Mount(serves, module, prefix)
 
 
 def mount_websocket(name: str, *, serves: Callable[[str], bool], module: str) -> None:
-    """Answer the websockets for whose path `serves` is true, as `mount` does requests."""
+    """Answer the websockets for whose path `serves` is True, as `mount` does requests. Raises `TypeError` likewise."""
+    refuse_async(serves, f"serves of {name}")
     _websockets[name] = Mount(serves, module)
 
 
@@ -65,7 +72,7 @@ def _first_of(mounts: Iterable[Mount], others: Any) -> Any:
 
     async def route(scope: Any, receive: Any, send: Any) -> None:
         for serves, module in modules:
-            if serves(scope["path"]):
+            if serves(scope["path"]) is True:
                 loaded = await module.get()
                 await loaded.application(scope, receive, send)
                 return

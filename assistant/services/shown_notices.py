@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from django.templatetags.static import static
 
+from assistant.toolkit.calls.handed_in import refuse_async
+
 _notices: dict[str, tuple[str, Callable[[], bool]]] = {}
 
 
@@ -21,10 +23,14 @@ def show_notice(name: str, *, script: str, is_on: Callable[[], bool]) -> None:
             class: `new Notice({ send, announce, focus, asks, isShown }, signal)`, with `element`, `count`,
             `show(value)` and `look()`.
         is_on: whether it is shown in this deployment.
+
+    Raises:
+        TypeError: `is_on` is async.
     """
+    refuse_async(is_on, f"is_on of {name}")
     _notices[name] = (script, is_on)
 
 
 def notice_scripts() -> dict[str, str]:
     """Return the addresses of the scripts by the names of the notices that are on."""
-    return {name: static(script) for name, (script, is_on) in _notices.items() if is_on()}
+    return {name: static(script) for name, (script, is_on) in _notices.items() if is_on() is True}

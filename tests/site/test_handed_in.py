@@ -9,9 +9,11 @@ import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
+from assistant.asgi.mounts import mount, mount_websocket, mounted
 from assistant.contrib.mcp_server.sources import ADDED, Source, add_source
 from assistant.hosting import HostTenants, TenantValues, get_host
 from assistant.services.jobs.jobs import handles
+from assistant.services.shown_notices import show_notice
 from assistant.services.tenancy.host import settled
 
 
@@ -105,6 +107,21 @@ def test_a_source_whose_methods_are_async_is_refused() -> None:
     with pytest.raises(TypeError, match=r"Shelf\.read is async"):
         add_source(Shelf())
     assert not any(isinstance(one, Shelf) for one in ADDED)
+
+
+async def never(*_: Any) -> bool:
+    return False
+
+
+def test_what_apps_register_is_not_async() -> None:
+    """An awaitable would count as yes: all addresses would be the app's."""
+    with pytest.raises(TypeError, match="serves of never is async"):
+        mount("never", serves=never, module="never", prefix="/never/")
+    with pytest.raises(TypeError, match="serves of never is async"):
+        mount_websocket("never", serves=never, module="never")
+    with pytest.raises(TypeError, match="is_on of never is async"):
+        show_notice("never", script="never.js", is_on=never)
+    assert "never" not in mounted()
 
 
 def test_a_job_is_not_async() -> None:

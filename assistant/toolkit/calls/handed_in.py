@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.toolkit.calls.stopping import GRACE_SECONDS, stop
+from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext, home_loop
 from assistant.toolkit.errors import ToolsError
 from assistant.toolkit.logs import log_extra
@@ -123,6 +124,12 @@ def positional_mistake(function: Any, count: int) -> str:
     except TypeError:
         return f"must take {count} positional argument{'s' if count > 1 else ''}"
     return ""
+
+
+def refuse_async(function: Callable[..., Any], name: str) -> None:
+    """Raise `TypeError` for an async function, where nothing can be awaited; `name` says what it was handed in as."""
+    if is_async(function):
+        raise TypeError(f"{name} is async, and is called where nothing can be awaited.")
 
 
 def discard(value: object) -> None:
