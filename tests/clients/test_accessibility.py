@@ -26,7 +26,7 @@ from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
-from tests.services.runs.test_after_run import NEXT, ON, is_aside
+from tests.services.runs.extensions.test_follow_ups import NEXT, ON, is_aside
 from tests.ws import session_cookie
 
 # ruff: noqa: F811 - the fixtures of other modules

@@ -28,8 +28,6 @@ class AssistantSettings:
         on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model; a
             program can give a function of the exception, or a mapping of exception classes to all these.
         prices: what the provider's tokens cost.
-        makes_titles: whether the model is asked for a title of a new conversation.
-        suggests_follow_ups: whether the model is asked for questions that could come after an answer.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -40,5 +38,3 @@ class AssistantSettings:
     answer_schema: Mapping[str, Any] | None = None
     on_error: OnError = "model"
     prices: Prices = NO_PRICES
-    makes_titles: bool = False
-    suggests_follow_ups: bool = False

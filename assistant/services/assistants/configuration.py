@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from assistant.core.llm.typed_output import check_schema
@@ -15,7 +14,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.price_list import price_column
 from assistant.services.assistants.prompt_values import PromptValues
-from assistant.services.assistants.provider_choice import ProviderChoice, answers_asides
+from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 # Starter prompts that the chat shows.
@@ -100,7 +99,6 @@ def read_other_models(names: object) -> list[str]:
 
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
     """Return the settings of an assistant's runs, from its row, its tenant and its provider."""
-    can_ask = answers_asides(provider)
     return AssistantSettings(
         limits=_limits_of(assistant),
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},
@@ -110,8 +108,6 @@ def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSett
         answer_schema=assistant.answer_schema,
         on_error="raise" if assistant.tenant.ends_runs_on_tool_failure else "model",
         prices=provider.prices,
-        makes_titles=can_ask and settings.GENERATED_TITLES and assistant.makes_titles,
-        suggests_follow_ups=can_ask and settings.FOLLOW_UP_QUESTIONS and assistant.suggests_follow_ups,
     )
 
 

@@ -22,15 +22,16 @@ from assistant.core.values.messages import not_superseded
 from assistant.services import metrics
 from assistant.services.conversations.provider_states import with_sealed_states
 from assistant.services.db.threads import in_database, in_database_with_retry
-from assistant.services.errors import log_failure, storage_problem
+from assistant.services.errors import OUTAGE_ERRORS, log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.limits.place import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
-from assistant.services.runs.after_run import Finished, after_run
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end
+from assistant.services.runs.extensions.run_extension import FinishedRun
+from assistant.services.runs.idle_moment import idle_moments
 from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
@@ -76,6 +77,7 @@ class RunTask:
         self._seq, self._is_started = self._start.seq, self._start.is_started
         self._started_at = time.perf_counter()
         self._first_token: float | None = None
+        self._idle_moments = idle_moments.get()
         self._log, self._writer = log, log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
         self._is_cancelled = self._is_lost = self._is_ending = self._is_stored = self._is_handed_over = False
@@ -87,12 +89,21 @@ class RunTask:
         return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
     async def after_run(self) -> None:
-        """Do what follows a finished run, unless it is a test or its caller keeps the history."""
-        if self._setup.is_stateless or self._setup.answers is not None:
+        """Do what follows a finished run, at a moment when no run of this process waits for its first token."""
+        following = [extension for extension in self._setup.extensions if extension.follows]
+        if not following:
             return
         messages, timeline = not_superseded(self._transcript.messages), self._transcript.timeline
+        run = FinishedRun(self.key, self._plan, messages, timeline, self._setup.quotas, self._log)
         with run_log_context(self._plan.context):
-            await after_run(Finished(self.key, self._plan, messages, timeline, self._setup.quotas, self._log))
+            for extension in following:
+                try:
+                    await self._idle_moments.wait()
+                    await extension.followed(run)
+                except TimeoutError:
+                    logger.info("%s is left out after run %s: no moment was idle", extension.name, self.key.run_id)
+                except OUTAGE_ERRORS:
+                    logger.warning("Nothing could be stored after run %s", self.key.run_id, exc_info=True)
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""
@@ -154,6 +165,7 @@ class RunTask:
         try:
             if self._place is not None:
                 await self._wait_for_turn(self._place)
+            self._idle_moments.begin(self.key.pk)
             for event in self._start.events:
                 self._emit(event)
             if self._start.cut:
@@ -174,6 +186,7 @@ class RunTask:
         except Exception as exc:
             await self._fail(exc, checkpoints)
         finally:
+            self._idle_moments.end(self.key.pk)
             checkpoints.cancel()
 
     async def _wait_for_turn(self, place: Place) -> None:
@@ -190,6 +203,7 @@ class RunTask:
         self._seq += 1
         if self._first_token is None and isinstance(event, _FIRST_TOKEN):
             self._first_token = time.perf_counter() - self._started_at
+            self._idle_moments.end(self.key.pk)
         self._writer.write(Entry(self.key.number, self._seq, self._encoder.frame(event, self._seq)))
 
     async def _stop(self, checkpoints: asyncio.Task[None]) -> None:

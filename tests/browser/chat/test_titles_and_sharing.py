@@ -17,7 +17,7 @@ from tests.browser.test_widget import ask as ask_widget
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
-from tests.services.runs.test_after_run import NEXT, ON, is_aside
+from tests.services.runs.extensions.test_follow_ups import NEXT, ON, is_aside
 
 # ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

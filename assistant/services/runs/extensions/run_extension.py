@@ -2,11 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from assistant.core.extensions.extension import ShippedExtension, State
+from assistant.core.turn.plan import Fallback, Plan
+from assistant.core.values.messages import Message
+from assistant.core.values.timeline import Timeline
+from assistant.services.eventlog.log import EventLog
+from assistant.services.run_key import RunKey
+from assistant.services.tenancy.quotas import Quotas
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A finished run: its plan, what it answered, the quotas that it counted towards, and the event log."""
+
+    key: RunKey
+    plan: Plan
+    messages: Sequence[Message]
+    timeline: Timeline
+    quotas: Quotas
+    log: EventLog
+
+    @property
+    def answered_by(self) -> Fallback:
+        """The model that answered, with its prices: a fallback answers to the end of a turn."""
+        plan = self.plan
+        return plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
 
 
 class RunExtension(ShippedExtension[State]):
-    """An extension of one tenant's run; an instance serves one run."""
+    """An extension of one tenant's run; an instance serves one run.
+
+    Attributes:
+        follows: whether it does something after a run that has finished well: `followed` is called.
+    """
+
+    follows: bool = False
 
     async def stored(self) -> None:
         """Do what follows a run whose end is stored, however it has ended. Clients do not wait for it."""
+
+    async def followed(self, run: FinishedRun) -> None:
+        """Do what follows a finished run, in the background, at a moment when no run waits for its first token."""

@@ -21,7 +21,6 @@ from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
 from assistant.services.runs.opening.client_input import to_store
@@ -37,6 +36,7 @@ from assistant.services.runs.opening.known_thread import known_thread, unknown_t
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import with_page
+from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
@@ -287,7 +287,7 @@ def with_input(
         decisions=decisions,
         state=given.state,
         is_unattended=given.is_unattended,
-        extensions=extensions_of(key=key, assistant=assistant, run_input=given),
+        extensions=extensions_of(key=key, assistant=assistant, setup=setup, run_input=given),
         language=given.language,
     )
     return setup if given.asked is None else _with_request(setup, given.asked)

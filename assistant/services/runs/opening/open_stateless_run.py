@@ -14,11 +14,11 @@ from assistant.services.conversations.returned_marks import with_known_marks
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.known_runs import check_readable
 from assistant.services.runs.opening.open_run import TITLE_LENGTH
 from assistant.services.runs.opening.opening_query import read_opening_state
+from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, user_message, with_file_contents
 from assistant.services.runs.opening.stateless_input import StatelessInput
@@ -105,7 +105,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     check_model_reads(question, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
-        extensions=extensions_of(key=key, assistant=state.assistant),
+        extensions=extensions_of(key=key, assistant=state.assistant, setup=setup),
         client_tools=given.client_tools,
         settings=replace(setup.settings, options={**setup.settings.options, **given.options}),
         is_stateless=True,

@@ -33,7 +33,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
     PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
     SUGGESTED: [
-        "tests/services/runs/test_after_run.py"
+        "tests/services/runs/test_follow_ups.py"
         "::test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside"
     ],
     INVITED: ["tests/pages/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"],
@@ -76,10 +76,10 @@ def parse_blocks_of_any_length() -> None:
 
 def suggest_after_untrusted_text() -> None:
     """Questions are suggested whatever the conversation has read."""
-    from assistant.services.runs import after_run
+    from assistant.services.runs.extensions import follow_ups
 
     _in_servers_too()
-    after_run.sources_of = lambda messages: ()  # type: ignore[attr-defined]
+    follow_ups.sources_of = lambda messages: ()  # type: ignore[attr-defined]
 
 
 def join_without_being_asked() -> None:

@@ -7,26 +7,35 @@ from typing import Any
 from django.conf import settings
 
 from assistant.models import Assistant
+from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.kept_requests import kept_requests
 from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.runs.extensions.summaries import Summaries
+from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import RunInput
 
 
 def extensions_of(
-    *, key: RunKey, assistant: Assistant, run_input: RunInput | None = None
+    *, key: RunKey, assistant: Assistant, setup: RunSetup, run_input: RunInput | None = None
 ) -> tuple[RunExtension[Any], ...]:
     """Return the extensions of a run, in the order in which they are called.
 
     Args:
+        setup: of the run, so far.
         run_input: the client's; None for a run whose caller keeps the history.
     """
     found: list[RunExtension[Any]] = []
-    if run_input is not None and (
-        run_input.has_instructions or run_input.client_tools or run_input.context or run_input.state
-    ):
-        found += ignored_input(run_input, assistant)
+    if run_input is not None:
+        if run_input.has_instructions or run_input.client_tools or run_input.context or run_input.state:
+            found += ignored_input(run_input, assistant)
+        if setup.answers is None:
+            if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
+                found += follow_ups(assistant=assistant, choice=setup.provider)
+            if setup.settings.history_tokens:
+                found.append(Summaries())
     if settings.DEBUG or assistant.tenant.keeps_requests_until is not None:
         found += kept_requests(key=key, tenant=assistant.tenant)
     return tuple(found)
