@@ -102,7 +102,8 @@ def test_every_event_is_documented() -> None:
 
 
 def test_every_custom_event_is_documented() -> None:
-    assert listed("### Custom events") == literals("Custom", 0, "name")
+    # Extensions of a run tell theirs.
+    assert listed("### Custom events") == literals("Custom", 0, "name") | literals("tell", 0, "name")
 
 
 def test_every_error_code_in_the_code_is_on_the_closed_list() -> None:
