@@ -33,19 +33,22 @@ class AssistantConfig(AppConfig):
         fast_paths.configure(enabled=settings.FAST_PATHS)
         translate_with(gettext, ngettext)
         carry_language_with(get_language, activate)
-        from assistant import checks, hosting  # noqa: F401 - registers the checks
+        from assistant import checks  # noqa: F401 - registers the checks
         from assistant.services.db.old_database import refuse_old_database
         from assistant.services.files import attachments
         from assistant.services.signin import guard
-        from assistant.services.tenancy import row_level_security
+        from assistant.services.tenancy import host, row_level_security
         from assistant.services.toolpolicy import catalogue
 
-        hosting.configure_tenant_models()
+        host.configure_tenant_models()
         catalogue.discover_installed()
         if settings.ROW_LEVEL_SECURITY:
             row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
-        hosting.connect_signals()
+        if host.get_host() is not None:
+            from assistant import hosting
+
+            hosting.connect_signals()
         guard.connect_signals()
         attachments.connect_signals()
         if apps.is_installed("allauth.mfa"):

@@ -1,4 +1,7 @@
-"""System checks of the environment, the tools, the user model and the database."""
+"""System checks of the environment, the tools, the user model and the database.
+
+Each imports what it asks, because most processes only register them.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,11 @@ from django.urls import NoReverseMatch, reverse
 from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
 from assistant.optional_apps import absent_families, problems_of_settings, setting_names, settings_of_absent_apps
-from assistant.pages.base_template import BLOCKS, problem_of_base_template
-from assistant.providers import FORMATS
-from assistant.providers.tool_adaptation.adapted_tool import notes_of
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
-from assistant.services.toolcalls.interceptors import problem_of_interceptor
 from assistant.services.toolpolicy import catalogue
 from assistant.setting_text import misspelt
-from assistant.toolkit.schema.parameters import suspicious_parameters
 
 _SIGN_IN_MIDDLEWARE = (*SECOND_FACTOR_MIDDLEWARE, "assistant.pages.sign_in.SignInLimits")
 _ALLAUTH_SETTINGS = ("ACCOUNT_ADAPTER", "ACCOUNT_FORMS", "ACCOUNT_RATE_LIMITS", "MFA_ADAPTER", "MFA_FORMS")
@@ -39,6 +37,8 @@ _CACHES_OF_ONE_PROCESS = frozenset(
 @register()
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report wrong environment variables, and wrong Django settings of the same names."""
+    from assistant.providers import FORMATS
+
     problems = problems_of_settings()
     wire = FORMATS.get(settings.OPENAI_WIRE_FORMAT)
     if wire is not None and not wire.is_installed:
@@ -77,6 +77,8 @@ def absent_apps(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def base_template(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a base template in which the pages cannot be shown."""
+    from assistant.pages.base_template import BLOCKS, problem_of_base_template
+
     if not (problem := problem_of_base_template()):
         return []
     return [
@@ -91,6 +93,8 @@ def base_template(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report interceptors that cannot be imported or called."""
+    from assistant.services.toolcalls.interceptors import problem_of_interceptor
+
     found: list[CheckMessage] = []
     for variable in ("TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"):
         for name in getattr(settings, variable):
@@ -137,6 +141,8 @@ def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about tools with a tenant or user as a parameter, which the model would then choose."""
+    from assistant.toolkit.schema.parameters import suspicious_parameters
+
     return [
         checks.Warning(
             f"Tool {tool.name!r} lets the model choose {name!r}.",
@@ -151,6 +157,8 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def tools_of_providers(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Say what the wire formats of providers lose or change of a tool."""
+    from assistant.providers.tool_adaptation.adapted_tool import notes_of
+
     return [
         checks.Info(
             f"Tool {tool.name!r} is adapted. {note}",

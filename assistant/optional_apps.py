@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -58,8 +59,8 @@ class OptionalApp(AppConfig):
             self.problems = sentences(environment.problems, problems)
 
     def has(self, module: str) -> bool:
-        """Return whether the app has a module of this name."""
-        return self.module is not None and module_has_submodule(self.module, module)
+        """Return whether the app has a module of this name, without importing it."""
+        return find_spec(f"{self.name}.{module}") is not None
 
 
 def installed() -> Iterator[OptionalApp]:

@@ -13,7 +13,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 import redis
+from django.apps import apps
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db import DatabaseError
 from django.test.utils import teardown_databases
@@ -34,6 +36,10 @@ from tests.library.calling import context_of
 from tests.live import KINDS, Server, SharedServer, serve, shared
 from tests.needs import mark, may_be_pure, needs_apps
 from tools.assistant_demo import FIXTURES, load_demo
+
+if apps.is_installed("assistant.contrib.panel"):
+    # Its pages are registered with its addresses; tests go through what is registered.
+    admin.site.get_urls()
 
 # What is imported and collected stays until the end. So Python's garbage collector waits until all of it is there, and
 # then leaves it out of its passes: that halves the time of collecting the tests.

@@ -99,7 +99,6 @@ class SwitchInline(TenantScopedInline):
         return super().get_queryset(request).defer("secrets")
 
 
-@admin.register(Assistant)
 class AssistantAdmin(TenantScopedAdmin):
     """A tenant's assistants."""
 

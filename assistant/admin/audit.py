@@ -15,7 +15,6 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import AuditEntry
 
 
-@admin.register(AuditEntry)
 class AuditEntryAdmin(LongList, ReadOnlyAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 

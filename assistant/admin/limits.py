@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, cast
 
 from django import forms
-from django.contrib import admin
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
@@ -165,7 +164,6 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").replace(";", " ").split()
 
 
-@admin.register(TenantLimits)
 class TenantLimitsAdmin(TenantScopedAdmin):
     """The limits of tenants."""
 

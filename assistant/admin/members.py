@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
-from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
@@ -119,7 +118,6 @@ class MembershipForm(TenantForm):
             self.add_error(field, exc)
 
 
-@admin.register(Membership)
 class MembershipAdmin(TenantScopedAdmin):
     """The members of tenants; only operators edit the users themselves."""
 

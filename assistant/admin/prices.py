@@ -28,7 +28,6 @@ class PriceForm(MergingForm):
         return cleaned
 
 
-@admin.register(ModelPrice)
 class ModelPriceAdmin(TenantScopedAdmin):
     """Prices by provider and model, with the day from which they hold. They do not change the cost of earlier usage."""
 

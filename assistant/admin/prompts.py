@@ -66,7 +66,6 @@ class PromptForm(TenantForm):
         return cleaned
 
 
-@admin.register(PromptVersion)
 class PromptVersionAdmin(TenantScopedAdmin):
     """The versions of assistants' system prompts."""
 

@@ -128,7 +128,6 @@ class ProviderForm(TenantForm):
         return cleaned
 
 
-@admin.register(Provider)
 class ProviderAdmin(TenantScopedAdmin):
     """A tenant's providers, and for operators those of the deployment."""
 

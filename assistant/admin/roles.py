@@ -56,7 +56,6 @@ class CustomRoleForm(TenantForm):
         return cleaned
 
 
-@admin.register(CustomRole)
 class CustomRoleAdmin(TenantScopedAdmin):
     """The roles of tenants; members hold them besides being member, admin or owner."""
 

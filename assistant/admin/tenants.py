@@ -33,7 +33,6 @@ class RetentionInline(Scoped, MergingInline, admin.StackedInline[Any, Any]):
         return False
 
 
-@admin.register(Tenant)
 class TenantAdmin(TenantScopedAdmin):
     """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 

@@ -24,10 +24,11 @@ from assistant.admin.tool_settings_form import (
 )
 from assistant.models import ToolSetting
 from assistant.models.fields import is_stored
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
-from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW, State
+from assistant.services.toolpolicy.switch_changes import ACTION, State
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 
@@ -114,7 +115,6 @@ class SettingForm(TenantForm):
                 self.add_error("until", str(exc))
 
 
-@admin.register(ToolSetting)
 class ToolSettingAdmin(TenantScopedAdmin):
     """Tool settings of tenants and assistants."""
 

@@ -22,7 +22,7 @@ from assistant.api.authentication import HttpRefusal
 from assistant.asgi.json_apis import path_of
 from assistant.asgi.refusals import Application, Message, Receive, Send, refuse
 from assistant.health import probe_of
-from assistant.services import metrics
+from assistant.services import gauges
 from assistant.services.round_robin import RoundRobin
 from assistant.services.signin.limits import network_of
 from assistant.toolkit.per_loop import PerLoop
@@ -104,7 +104,7 @@ class _All:
 
 _places: PerLoop[_All] = PerLoop(_All)
 
-metrics.watch(
+gauges.watch(
     "assistant_views_waiting",
     "Requests that wait for a place to run a synchronous view.",
     lambda: sum(each.waiting() for each in _places.values()),

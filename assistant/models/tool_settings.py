@@ -11,6 +11,9 @@ from assistant.models.fields import EncryptedTextField
 from assistant.models.tenants import Tenant, validate_same_tenant
 from assistant.models.toolblocks import MAX_REASON
 
+# What a change of a switch says of a tool that has none of its own.
+FOLLOW = "follow"
+
 
 class ToolSetting(models.Model):
     """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets.

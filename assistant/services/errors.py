@@ -6,22 +6,19 @@ import errno
 import logging
 import math
 import sqlite3
+import sys
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-import redis
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
 from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
 
 # Raised while the database cannot be reached.
 DATABASE_ERRORS = (OperationalError, InterfaceError)
-# Raised while Redis cannot be reached. uvloop raises RuntimeError for a write to a closed connection.
-REDIS_ERRORS = (RedisError, OSError, RuntimeError)
 
 
 class Refused(Exception):
@@ -46,8 +43,6 @@ class Refused(Exception):
         return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
 
 
-# The database or Redis cannot be reached, refuses writes, or is too busy to answer; a retry may succeed.
-OUTAGE_ERRORS = (*DATABASE_ERRORS, redis.ConnectionError, redis.TimeoutError, OutOfMemoryError, ReadOnlyError)
 RETRY_AFTER_SECONDS = 2
 
 
@@ -92,11 +87,17 @@ _UNWRITABLE = ("MISCONF", "NOREPLICAS")
 
 def redis_problem(exc: BaseException | None) -> RedisProblem | None:
     """Return why Redis could not store anything; None for any other exception."""
+    if "redis" not in sys.modules:
+        return None  # the exception is none of its
+    from redis.exceptions import ConnectionError as NoConnection
+    from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+    from redis.exceptions import TimeoutError as NoAnswer
+
     if isinstance(exc, OutOfMemoryError):
         return "full"
     if isinstance(exc, ReadOnlyError) or (isinstance(exc, ResponseError) and str(exc).startswith(_UNWRITABLE)):
         return "read-only"
-    return "unreachable" if isinstance(exc, redis.ConnectionError | redis.TimeoutError) else None
+    return "unreachable" if isinstance(exc, NoConnection | NoAnswer) else None
 
 
 StorageProblem = Literal["disk full", "read-only"]
@@ -147,7 +148,7 @@ def describe_outage(exc: BaseException) -> str:
 
 def is_outage(exc: BaseException | None) -> bool:
     """Whether an exception means that the database or Redis cannot be reached or written, so that a retry may help."""
-    return isinstance(exc, OUTAGE_ERRORS) or storage_problem(exc) is not None or redis_problem(exc) is not None
+    return isinstance(exc, DATABASE_ERRORS) or storage_problem(exc) is not None or redis_problem(exc) is not None
 
 
 def unavailable() -> Refused:

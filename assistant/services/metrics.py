@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from assistant.core.toolcalls.protocols import ToolOutcome
-from assistant.core.values.messages import Usage
+from assistant.services import gauges
 from assistant.toolkit.left_threads import left_threads
+
+if TYPE_CHECKING:
+    from assistant.core.toolcalls.protocols import ToolOutcome
+    from assistant.core.values.messages import Usage
 
 # Without the `_created` series, which no dashboard uses.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -224,20 +228,20 @@ def record_connection_check(seconds: float) -> None:
     _swept_at.set(time.time())
 
 
-def watch(name: str, description: str, read: Callable[[], float]) -> None:
-    """Register a gauge whose value `read` returns at each scrape."""
-    Gauge(name, description).set_function(read)
-
-
-watch(
+gauges.watch(
     "assistant_loop_longest_delay_seconds",
     "The latest that a timer of the event loop was since this was last read.",
     _longest.take,
 )
+_gauges: dict[str, Gauge] = {}
 
 
 def exposition() -> bytes:
     """Return all metrics in Prometheus' text format."""
+    for name, (description, read) in gauges.watched.items():
+        if name not in _gauges:
+            _gauges[name] = Gauge(name, description)
+            _gauges[name].set_function(read)
     _tool_threads.clear()
     for tool, count in left_threads.counts().items():
         _tool_threads.labels(_tool(tool)).inc(count)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.utils.module_loading import import_string
 
-from assistant.services.tenancy.members import Member
-from assistant.websocket.follower import Send
+if TYPE_CHECKING:
+    from assistant.services.tenancy.members import Member
+    from assistant.websocket.follower import Send
 
 
 class FrameHandler(Protocol):

@@ -18,7 +18,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.connections.server_frame_bound import note_large_frame
-from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
+from assistant.services.errors import Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.limits.rate_limits import (
     CONNECTION_BURST,
@@ -26,6 +26,7 @@ from assistant.services.limits.rate_limits import (
     member_bucket,
     take_handshake,
 )
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.runs.input.ids import parse_run_id
 from assistant.services.runs.manager import get_runs
 from assistant.services.tenancy.authentication import AccessDenied, Caller

@@ -11,10 +11,11 @@ from typing import Any
 from django.utils.translation import gettext
 
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, Refused
+from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import with_thread
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
+from assistant.services.errors import Refused, log_failure
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.busy_threads import WaitingInput, stop_run
 

@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import include, path
 from pytest_django import Settings
 
-from assistant import admin as pages
+from assistant.admin import PLAIN_PAGES
+from assistant.admin.base.late_pages import late_page
 from assistant.admin.base.merging import SHOWN
 from assistant.models import (
     Assistant,
     AuditEntry,
-    CustomRole,
     Membership,
     ModelPrice,
     PromptVersion,
@@ -31,21 +31,9 @@ from tests.factories import make_provider
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 
-PLAIN: dict[Any, Any] = {
-    Assistant: pages.assistants.AssistantAdmin,
-    AuditEntry: pages.audit.AuditEntryAdmin,
-    CustomRole: pages.roles.CustomRoleAdmin,
-    Membership: pages.members.MembershipAdmin,
-    ModelPrice: pages.prices.ModelPriceAdmin,
-    PromptVersion: pages.prompts.PromptVersionAdmin,
-    Provider: pages.providers.ProviderAdmin,
-    Tenant: pages.tenants.TenantAdmin,
-    TenantLimits: pages.limits.TenantLimitsAdmin,
-    ToolSetting: pages.tools.ToolSettingAdmin,
-}
 site = AdminSite()
-for model, page in PLAIN.items():
-    site.register(model, page)
+for model, name in PLAIN_PAGES.items():
+    site.register(model, late_page(f"assistant.admin.{name}"))  # type: ignore[arg-type]
 # What a host has that installs the core alone, and keeps Django's own site.
 urlpatterns = [path("admin/", site.urls), path("", include("assistant.urls"))]
 
@@ -118,7 +106,7 @@ def test_an_address_without_its_key_is_refused_as_in_the_panel(cast: Cast) -> No
         stored(signed_in(cast.amy), Provider, provider.pk, base_url="https://elsewhere.example.com/v1")
 
 
-@pytest.mark.parametrize("model", PLAIN)
+@pytest.mark.parametrize("model", PLAIN_PAGES)
 def test_a_tenants_admin_sees_the_rows_of_no_other(model: Any, cast: Cast) -> None:
     amys = signed_in(cast.amy)
     answer = amys.get(f"/admin/assistant/{model._meta.model_name}/")

@@ -19,7 +19,7 @@ from django.utils.translation import override
 from assistant import optional_apps
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
-from assistant.services.toolpolicy.switch_changes import FOLLOW
+from assistant.models.tool_settings import FOLLOW
 
 # By the name of the model: of one row, of several.
 MODELS: dict[str, tuple[str | Promise, str | Promise]] = {

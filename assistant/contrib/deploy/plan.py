@@ -90,6 +90,7 @@ def upload_paths() -> tuple[str, ...]:
 
 
 def _admin_forms_with_files() -> Iterator[str]:
+    admin.site.get_urls()  # the control panel registers its pages with its addresses
     for model, page in admin.site._registry.items():
         if has_file_field(page):
             try:

@@ -12,7 +12,8 @@ from starlette.types import Receive, Scope, Send
 from assistant.contrib.mcp_server.addresses import METADATA, PATH
 from assistant.contrib.mcp_server.scopes import MCP as RULE
 from assistant.services.callers.doors import Door, aadmit
-from assistant.services.errors import OUTAGE_ERRORS, log_failure
+from assistant.services.errors import log_failure
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.toolkit.lazy_module import LazyModule

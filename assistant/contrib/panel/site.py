@@ -26,12 +26,20 @@ class PanelSite(AdminSite):
     # The rooms above each page take its place; on a phone Django hides it.
     enable_nav_sidebar = False
 
+    registers_pages_late = True
+
     # The modules of the admin register their pages with this site while they are imported, so it imports them later.
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        from assistant.contrib.panel.admin import panel_pages
+        from assistant.contrib.panel.admin import pages, panel_pages  # noqa: F401 - the pages of models register
 
         return [*panel_pages.urls(self), *super().get_urls()]
+
+    def check(self, app_configs: Any) -> list[Any]:
+        """Check the pages, which `manage.py check` is the first to need."""
+        from assistant.contrib.panel.admin import pages  # noqa: F401 - they register
+
+        return super().check(app_configs)
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """Return the models by app, when something asks for them: most pages of a panel without sidebar do not."""

@@ -19,9 +19,9 @@ from assistant.contrib.timed.services.reminders.alarms import (
 )
 from assistant.core.values.events import Custom
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import bare_frame
 from assistant.services.eventlog.member_notices import add_listener
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.tenancy.members import Member
 from assistant.websocket.follower import Send
 from assistant.websocket.frames import protocol_error

@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
-from assistant.services.errors import REDIS_ERRORS, describe_outage
+from assistant.services.errors import describe_outage
+from assistant.services.outage_errors import REDIS_ERRORS
 from assistant.services.tenancy.members import Member
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from assistant.models import Membership
-from assistant.services import metrics
+from assistant.services import gauges, metrics
 from assistant.services.db.fast_paths.value_lists import any_of
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.end_users import directory
@@ -116,7 +116,7 @@ def is_full() -> bool:
     return bool(settings.MAX_CONNECTIONS) and count_open() >= settings.MAX_CONNECTIONS
 
 
-metrics.watch("assistant_open_connections", "Open websockets and event streams.", count_open)
+gauges.watch("assistant_open_connections", "Open websockets and event streams.", count_open)
 
 
 @all_tenants()

@@ -20,7 +20,7 @@ from django.db.models import Aggregate, DateTimeField, Func, Max
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from assistant.services import metrics
+from assistant.services import gauges
 
 logger = logging.getLogger(__name__)
 
@@ -169,17 +169,17 @@ def _nearest_to_zero(least: float, most: float) -> float:
 # The readings of this process; runs take one every few seconds.
 clock_watch = ClockWatch()
 
-metrics.watch(
+gauges.watch(
     "assistant_clock_difference_seconds",
     "How far this host's clock is ahead of the database's.",
     lambda: clock_watch.difference,
 )
-metrics.watch(
+gauges.watch(
     "assistant_clock_readings",
     "How often the database's clock was read, since the process started.",
     lambda: clock_watch.readings,
 )
-metrics.watch(
+gauges.watch(
     "assistant_database_clock_jumps",
     "How often the database's clock has jumped, since the process started.",
     lambda: clock_watch.jumps,

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
-from assistant.services import metrics
+from assistant.services import gauges
 from assistant.services.db.shares import share
 from assistant.services.errors import DATABASE_ERRORS, describe_outage, storage_problem
 from assistant.services.round_robin import RoundRobin
@@ -91,7 +91,7 @@ class FairThreads:
 
 _threads = FairThreads(_THREADS, name="orm", initializer=_keep_connection)
 
-metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _threads.backlog)
+gauges.watch("assistant_database_backlog", "Calls that wait for a database thread.", _threads.backlog)
 
 
 def close_connections() -> None:

@@ -14,7 +14,7 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from assistant.services.errors import REDIS_ERRORS
+from assistant.services.outage_errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from redis.asyncio import Redis
 
 from assistant.services import metrics
-from assistant.services.errors import REDIS_ERRORS, RedisProblem, describe_outage, redis_problem
+from assistant.services.errors import RedisProblem, describe_outage, redis_problem
 from assistant.services.eventlog.redis_scripts import MARK
+from assistant.services.outage_errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.files.attachments import delete_unsent, limits_of, read_upload, store_attachment
 from assistant.services.files.reader_threads import in_reader
 from assistant.services.files.reader_turns import Uploader
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.tenancy.members import Member
 
 

@@ -22,11 +22,12 @@ from assistant.core.values.messages import not_superseded
 from assistant.services import metrics
 from assistant.services.conversations.provider_states import with_sealed_states
 from assistant.services.db.threads import in_database, in_database_with_retry
-from assistant.services.errors import OUTAGE_ERRORS, log_failure, storage_problem
+from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.limits.place import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Tenant, ToolSetting
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.mcp_servers.tools_by_tenant import (
     OutsideTools,
@@ -20,7 +21,6 @@ from assistant.services.mcp_servers.tools_by_tenant import (
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, active_reason
 from assistant.services.toolpolicy.policy import PolicyDecision, decide, facts_of
-from assistant.services.toolpolicy.switch_changes import FOLLOW
 from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
 

@@ -13,6 +13,7 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.mcp_servers.tools_by_tenant import outside_tools_named
@@ -21,7 +22,6 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
 
 POLICIES = tuple(ToolSetting.Policy.values)
-FOLLOW = "follow"
 # The audit's name of a changed switch.
 ACTION = "tool.switch"
 # How long a change can be taken back.

@@ -13,13 +13,14 @@ from django.db.models import Count, Q
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Assistant, Tenant, ToolSetting
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, active_reason, read_blocks
 from assistant.services.toolpolicy.last_switches import LastSwitch, last_switches
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
-from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, set_switches
+from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from assistant.services.toolpolicy.switch_query import switch_of
 from assistant.toolkit import Tool
 

@@ -15,11 +15,12 @@ from assistant.contrib.bundles.services.format import ToolPart
 from assistant.contrib.bundles.services.target import Target, refused
 from assistant.models import Assistant, ToolSetting
 from assistant.models.fields import is_stored
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.db.clock import database_time
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
-from assistant.services.toolpolicy.switch_changes import FOLLOW, set_switches
 from assistant.services.toolpolicy.switch_changes import Target as Switch
+from assistant.services.toolpolicy.switch_changes import set_switches
 from assistant.services.toolpolicy.tool_settings import read_config
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from assistant.admin.base.empty_lists import describe_empty_list
+from assistant.contrib.evaluations.admin import evaluations  # noqa: F401 - it registers
 from assistant.contrib.evaluations.admin.hostile_check_runs import checks_link
 from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
 from assistant.contrib.evaluations.models import Evaluation, HostileCheck, HostileCheckRun

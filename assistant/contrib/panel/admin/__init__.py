@@ -1,8 +1,12 @@
-"""The pages of the control panel; they show only rows of tenants that the user may see."""
+"""The pages of the control panel; they show only rows of tenants that the user may see.
 
-from assistant.admin.base import tenant_scope
-from assistant.contrib.panel.admin import assistants, conversations, inbox, settings, spend, tenants, tools
+The panel's own site loads them when its addresses are asked for, because they need most of the product. Another site
+has them as soon as Django looks for pages.
+"""
 
-tenant_scope.STYLES.append("assistant/panel/panel.css")
+from importlib import import_module
 
-__all__ = ["assistants", "conversations", "inbox", "settings", "spend", "tenants", "tools"]
+from django.contrib import admin
+
+if not getattr(admin.site, "registers_pages_late", False):
+    import_module("assistant.contrib.panel.admin.pages")

@@ -10,6 +10,7 @@ from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
 from assistant.contrib.panel.reports.needs import Item, items_of, look_for, unreadable_items
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.webhooks.admin import webhooks  # noqa: F401 - it registers
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 
 FAILING, UNREADABLE = "webhook", "unreadable-webhook"

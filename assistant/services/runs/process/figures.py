@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from assistant.services import metrics
+from assistant.services import gauges
 from assistant.services.eventlog.log import EventLog
 from assistant.toolkit.per_loop import PerLoop
 
@@ -24,7 +24,7 @@ def watch_runs(runs: PerLoop[R]) -> None:
     """Show the figures of all event loops of the process."""
 
     def watch(name: str, text: str, count: Callable[[R], int]) -> None:
-        metrics.watch(name, text, lambda: sum(map(count, runs.values())))
+        gauges.watch(name, text, lambda: sum(map(count, runs.values())))
 
     watch("assistant_running_runs", "Runs in progress in this process.", lambda one: one.counts()[0])
     watch("assistant_queued_runs", "Runs that wait for their turn in this process.", lambda one: one.counts()[1])

@@ -12,9 +12,9 @@ from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.values.untrusted import ReadText
 from assistant.services.conversations.provider_states import with_unsealed_states
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.runs.closing import close_run, ending_of
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
 from assistant.services.runs.recovery.recovered_calls import AuditedCall, audited_calls, earlier_sources, reconcile

@@ -16,11 +16,12 @@ from django.utils.translation import activate
 from assistant.services import metrics
 from assistant.services.connections.shutdown import is_shutting_down
 from assistant.services.db.threads import in_database
-from assistant.services.errors import DATABASE_ERRORS, OUTAGE_ERRORS
+from assistant.services.errors import DATABASE_ERRORS
 from assistant.services.eventlog.log import EventLog
 from assistant.services.limits.place import Place
 from assistant.services.limits.run_queue import RunQueue
 from assistant.services.limits.runs_at_once import TooManyRuns
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.roles import starts_queued_runs
 from assistant.services.runs.leases import HANDED_OVER, LEASE_SECONDS, MAX_TAKEN, RENEWAL_SECONDS, release_run
 from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_runs

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from assistant.core.values.messages import not_superseded
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, Refused
+from assistant.services.errors import Refused
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.runs.leases import LostRun, claim_dead_run
 from assistant.services.runs.recovery.dead_runs import KnownRun
 from assistant.services.runs.recovery.recovered_calls import reconcile_to_go_on

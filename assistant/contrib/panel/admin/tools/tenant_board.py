@@ -15,9 +15,10 @@ from assistant.contrib.panel.admin.tools.board_changes import undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
 from assistant.models import Assistant, Tenant
+from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import FOLLOW, latest_change, latest_version
+from assistant.services.toolpolicy.switch_changes import latest_change, latest_version
 from assistant.services.toolpolicy.switchboard import Cell, Overtaken, Row, board_of_assistants, reach_of, set_switch
 
 

@@ -28,6 +28,7 @@ from assistant.contrib.panel.admin.tools.wording import last_change, time_of, un
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.contrib.panel.reports.tool_use import USE_DAYS, ToolUse, use_of_tool
 from assistant.models import Tenant, ToolSetting
+from assistant.models.tool_settings import FOLLOW
 from assistant.models.toolblocks import MAX_REASON
 from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.toolpolicy import catalogue
@@ -35,7 +36,7 @@ from assistant.services.toolpolicy.blocks import Block, active_blocks, block_too
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, BoardTools, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change, latest_version
+from assistant.services.toolpolicy.switch_changes import Target, latest_change, latest_version
 from assistant.services.toolpolicy.tool_settings import read_secrets
 from assistant.toolkit import Tool
 
