@@ -718,7 +718,6 @@ class Migration(migrations.Migration):
                     ('is_shared', models.BooleanField(db_default=False, default=False, editable=False)),
                     ('client_input', models.JSONField(editable=False, help_text='While it runs: what its client gave with it.', null=True)),
                     ('resumes', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, editable=False, help_text='When other processes went on with it: time, step, if handed over.')),
-                    ('response', models.JSONField(editable=False, help_text='What its caller asked for at the Responses API, as it is given back. Empty: it came another way.', null=True)),
                 ],
                 options={
                     'ordering': ['-started_at'],

@@ -79,11 +79,6 @@ class Run(models.Model):
     passages = models.JSONField(
         null=True, editable=False, help_text=_("Passages of attached documents that its answer stands on. Empty: none.")
     )
-    response = models.JSONField(
-        null=True,
-        editable=False,
-        help_text=_("What its caller asked for at the Responses API, as it is given back. Empty: it came another way."),
-    )
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
     ending = models.JSONField(null=True, help_text=_("The run's last event, as clients saw it."))

@@ -85,6 +85,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.McpTool.accepted_digest": _DEFINITION.digest,
     "assistant.UsageEntry.is_test": False,
     "assistant_webhooks.Webhook.events": ["run.finished"],
+    "assistant_openai_api.StoredResponse.echo": {"store": True, "instructions": CANARY, "tools": []},
     "assistant.Assistant.starters": [CANARY],
     "assistant.Assistant.translations": {"de": {"greeting": CANARY}},
     "assistant.Assistant.task_schema": None,

@@ -7,7 +7,7 @@ client cannot write assistant, system or earlier messages.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
 from pydantic import ValidationError
 
+from assistant.models import Run
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import client_tools_of
@@ -66,16 +67,14 @@ class ToolAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedResponse:
-    """How a caller of the Responses API wants to be answered.
+class CallerSettings:
+    """How the program that begins a run wants this one to be answered; nobody can be asked in it with a form.
 
     Attributes:
         instructions: read by the model before the new message, as the caller's words, and not kept.
         options: sent to the provider.
-        kept: what `Run.response` keeps.
     """
 
-    kept: Mapping[str, Any]
     instructions: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     tool_choice: str | None = None
@@ -104,7 +103,8 @@ class RunInput:
         is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
             it of itself.
         has_instructions: whether it has system or developer messages, which are not used.
-        asked: how a caller of the Responses API wants to be answered; None for any other.
+        asked: how a program that begins it wants it to be answered; None for any other.
+        on_begun: called with the run's row in the transaction that stores it.
         language: of the sentences that are made for it, where no request is being answered; "" for the active one.
     """
 
@@ -131,7 +131,8 @@ class RunInput:
     state: Any = None
     has_instructions: bool = False
     must_answer: bool = False
-    asked: AskedResponse | None = None
+    asked: CallerSettings | None = None
+    on_begun: Callable[[Run], object] | None = None
     is_unattended: bool = False
     language: str = ""
 

@@ -61,7 +61,6 @@ def begin_run(
     answers: ToolAnswers | None = None,
     model: str = "",
     client_input: Mapping[str, Any] | None = None,
-    response: Mapping[str, Any] | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -77,7 +76,6 @@ def begin_run(
         answers: how tools are answered in a test; None for any other run.
         model: one of the assistant's other models; "" for its own.
         client_input: what a process that goes on with the run needs besides the rows, from `client_input.to_store`.
-        response: what a caller of the Responses API asked for; None for any other run.
 
     Raises:
         Refused: `invalid_input`, if the assistant does not list the model.
@@ -121,7 +119,6 @@ def begin_run(
             reserved_cost=expected.cost,
             lease_owner=owner,
             is_test=answers is not None,
-            response=response,
         )
     )
     if replaced or client_input:

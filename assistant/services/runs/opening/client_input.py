@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.models import Run
-from assistant.services.runs.run_input import AskedResponse, RunInput
+from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.toolkit import Tool
 from assistant.toolkit.trace_context import trace_headers
 
@@ -26,7 +26,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         decisions: on calls that waited for approval, by call id.
     """
     language, trace = _other_language(given.language or get_language()), trace_headers()
-    asked = _asked_values(given.asked)
+    asked = None if given.asked is None else asdict(given.asked)
     own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions or asked
     if given.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
         return None
@@ -66,7 +66,7 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
         state=kept.get("state", {}),
         has_instructions=kept.get("has_instructions", False),
         is_unattended=kept.get("is_unattended", False),
-        asked=None if run.response is None else AskedResponse(run.response, **kept.get("asked", {})),
+        asked=CallerSettings(**kept["asked"]) if "asked" in kept else None,
     )
     return given, {call_id: Decision(**one) for call_id, one in kept.get("decisions", {}).items()}
 
@@ -74,19 +74,6 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
 def _decision_values(decision: Decision) -> dict[str, Any]:
     """Return the fields of a decision; without `answers`, which an earlier version does not know, if it has none."""
     return {name: value for name, value in asdict(decision).items() if name != "answers" or value is not None}
-
-
-def _asked_values(asked: AskedResponse | None) -> dict[str, Any]:
-    """Return what a caller of the Responses API asked for, without what `Run.response` keeps."""
-    if asked is None:
-        return {}
-    values = {
-        "instructions": asked.instructions,
-        "options": dict(asked.options),
-        "tool_choice": asked.tool_choice,
-        "response_format": asked.response_format,
-    }
-    return {name: value for name, value in values.items() if value}
 
 
 def waiting_to_store() -> dict[str, str] | None:

@@ -40,7 +40,7 @@ from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
-from assistant.services.runs.run_input import AskedResponse, RunInput
+from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.toolkit.context import UserId
@@ -257,8 +257,9 @@ def _begin(
         answers=None if test is None else test.answers,
         model=given.model or ("" if given.message else model_that_goes_on(assistant, conversation, history)),
         client_input=to_store(given, new.decisions),
-        response=None if given.asked is None else given.asked.kept,
     )
+    if given.on_begun is not None:
+        given.on_begun(run)
     if new.waits.rows:
         give_waits_to(run, new.waits)
     if any(message.attachments for message in new.rows):
@@ -293,13 +294,13 @@ def with_input(
     return setup if given.asked is None else _with_request(setup, given.asked)
 
 
-def instructions_of(asked: AskedResponse) -> tuple[Message, ...]:
+def instructions_of(asked: CallerSettings) -> tuple[Message, ...]:
     """Return the caller's instructions for the model in this run alone."""
     told = asked.instructions
     return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
 
 
-def _with_request(setup: RunSetup, asked: AskedResponse) -> RunSetup:
+def _with_request(setup: RunSetup, asked: CallerSettings) -> RunSetup:
     """Return the setup of a run, changed as its request asks; the assistant's own type of answer has precedence."""
     return replace(
         setup,

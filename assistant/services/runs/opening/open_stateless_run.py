@@ -97,8 +97,9 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         messages=1 if new[-1].role == "user" and given.answers is None else 0,
         answers=given.answers,
         follows=given.follows,
-        response=given.response,
     )
+    if given.on_begun is not None:
+        given.on_begun(run)
     check_files(messages, tenant=state.assistant.tenant)
     question = [one for one in messages if one.id == given.question]
     key = key_of(run, owner)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.core.values.messages import Message
+from assistant.models import Run
 from assistant.services.runs.content_parts import File
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.toolkit import Tool
@@ -26,7 +27,7 @@ class StatelessInput:
         answers: how tools are answered in a test; None for any other run.
         prompt_version_id: the version of the prompt that a test uses; None for the published one.
         follows: the id of the response that it continues; "" for none.
-        response: what its caller asked for, as `Run.response` keeps it; None for all but responses.
+        on_begun: called with the run's row in the transaction that stores it.
     """
 
     run_id: str
@@ -42,7 +43,7 @@ class StatelessInput:
     answers: ToolAnswers | None = None
     prompt_version_id: int | None = None
     follows: str = ""
-    response: Mapping[str, Any] | None = None
+    on_begun: Callable[[Run], object] | None = None
 
     @property
     def has_files(self) -> bool:

@@ -21,7 +21,7 @@ from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process import dispatcher
 from assistant.services.runs.process.dispatcher import Dispatcher
 from assistant.services.runs.recovery.reopened_run import reopen_run
-from assistant.services.runs.run_input import AskedResponse
+from assistant.services.runs.run_input import CallerSettings
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants
@@ -71,10 +71,8 @@ def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, p
     assert [(tool.name, tool.parameters) for tool in after.client_tools] == [("rate", RATE.parameters)]
 
 
-def test_what_a_caller_of_the_responses_api_asked_for_is_kept(alice_member: Member, provider: Provider) -> None:
-    wanted = AskedResponse(
-        {"echo": {}}, "Be brief.", {"temperature": 0.5, "stop": ["\x00"]}, "none", {"type": "json_object"}
-    )
+def test_how_a_program_wants_to_be_answered_is_kept(alice_member: Member, provider: Provider) -> None:
+    wanted = CallerSettings("Be brief.", {"temperature": 0.5, "stop": ["\x00"]}, "none", {"type": "json_object"})
     key, before = opened(alice_member, asked=wanted, state={})
     after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
     assert [message.content for message in after.history] == [message.content for message in before.history]

@@ -14,7 +14,7 @@ from assistant.contrib.openai_api.services.request_fields import InvalidRequest
 from assistant.contrib.openai_api.services.responses.ids import parse_item_id
 from assistant.contrib.openai_api.services.responses.input_items import Answered, Approved, Called, Said, new_messages
 from assistant.contrib.openai_api.services.responses.output_items import ItemWriter
-from assistant.contrib.openai_api.services.responses.prepare import inline_file, kept, resolved
+from assistant.contrib.openai_api.services.responses.prepare import inline_file, resolved, store_request
 from assistant.contrib.openai_api.services.responses.request import ResponseRequest
 from assistant.models import Conversation
 from assistant.services.conversations.stored_messages import recent_messages
@@ -22,7 +22,7 @@ from assistant.services.conversations.thread_keys import find_thread
 from assistant.services.runs.content_parts import check_text
 from assistant.services.runs.input.ids import parse_thread
 from assistant.services.runs.input.resume_entries import Resume
-from assistant.services.runs.run_input import AskedResponse, RunInput, TextMessage, ToolAnswer
+from assistant.services.runs.run_input import CallerSettings, RunInput, TextMessage, ToolAnswer
 from assistant.services.tenancy.members import Member
 
 _CONVERSATION = re.compile(r"conv_(?P<id>[0-9a-f]{32})")
@@ -83,8 +83,8 @@ def conversation_input(
         resume=tuple(Resume(_call_of(item), item.approved, reason=item.reason) for item in approved),
         client_tools=wanted.client_tools,
         must_answer=True,
-        asked=AskedResponse(
-            kept=kept(wanted),
+        on_begun=partial(store_request, wanted),
+        asked=CallerSettings(
             instructions="\n\n".join(filter(None, [wanted.instructions, *told])),
             options=wanted.options,
             tool_choice=wanted.tool_choice,

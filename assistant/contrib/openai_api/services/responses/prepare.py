@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator
 from functools import partial
-from typing import Any
 
+from assistant.contrib.openai_api.models import StoredResponse
 from assistant.contrib.openai_api.services.request_fields import InvalidRequest, check_turns
 from assistant.contrib.openai_api.services.responses.ids import conversation_of, file_id, parse_item_id
 from assistant.contrib.openai_api.services.responses.input_items import (
@@ -62,13 +62,17 @@ def stateless_input(
         options=wanted.options,
         response_format=wanted.response_format,
         follows=wanted.previous,
-        response=kept(wanted, inputs=len(turns.messages)),
+        on_begun=partial(store_request, wanted, inputs=len(turns.messages)),
     )
 
 
-def kept(wanted: ResponseRequest, **more: Any) -> dict[str, Any]:
-    """Return what is stored of a request with its run."""
-    return {"echo": dict(wanted.echo), **more}
+def store_request(wanted: ResponseRequest, run: Run, *, inputs: int | None = None) -> None:
+    """Store what a request asked for with its run.
+
+    Args:
+        inputs: how many messages of the run are its input; None for one in a conversation.
+    """
+    StoredResponse.objects.create(tenant_id=run.tenant_id, run=run, echo=dict(wanted.echo), inputs=inputs)
 
 
 def _messages_before(member: Member, previous: str, unstored: Collection[str]) -> list[Message]:

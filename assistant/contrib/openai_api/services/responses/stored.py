@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Count
 
+from assistant.contrib.openai_api.models import StoredResponse
 from assistant.contrib.openai_api.services.request_fields import MAX_MESSAGES
 from assistant.contrib.openai_api.services.responses.ids import conversation_of
 from assistant.contrib.openai_api.services.responses.output_items import ItemWriter, ids_of
@@ -48,14 +49,14 @@ def find_response(*, member: Member, response: str, unstored: Collection[str] = 
     conversation = conversation_of(response)
     if conversation is None:
         return None
-    own = readable_runs(member).filter(conversation_id=conversation, run_id=response, response__isnull=False)
-    run = own.select_related("conversation", "assistant").first()
+    own = readable_runs(member).filter(conversation_id=conversation, run_id=response, stored_response__isnull=False)
+    run = own.select_related("conversation", "assistant", "stored_response").first()
     return run if run is not None and (echo_of(run)["store"] or response in unstored) else None
 
 
 def echo_of(run: Run) -> Mapping[str, Any]:
     """Return what the caller of a response asked for."""
-    echo: Mapping[str, Any] = (run.response or {})["echo"]
+    echo: Mapping[str, Any] = run.stored_response.echo
     return echo
 
 
@@ -195,7 +196,7 @@ def delete_response(*, run: Run) -> None:
         own.filter(is_stateless=True).delete()
         configured_log().forget([str(run.conversation_id)])
     else:
-        Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(response=None)
+        StoredResponse.objects.filter(run=run, tenant_id=run.tenant_id).delete()
 
 
 def stored_message(
@@ -208,7 +209,7 @@ def stored_message(
     rows = MessageRow.objects.filter(
         conversation_id=conversation,
         conversation__tenant_id=member.tenant_id,
-        run__in=readable_runs(member).filter(response__echo__store=True),
+        run__in=readable_runs(member).filter(stored_response__echo__store=True),
     )
     if message_id:
         return [to_message(row) for row in rows.filter(message_id=message_id).exclude(role=MessageRow.Role.TOOL)]
@@ -221,7 +222,7 @@ def _messages_of(run: Run) -> tuple[list[Message], list[Message]]:
     """Return the messages that a response was given, and those that it added."""
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=run.tenant_id).order_by("position")
     messages = [to_message(row) for row in rows]
-    count = (run.response or {}).get("inputs")
+    count = run.stored_response.inputs
     if count is not None:
         return messages[:count], messages[count:]
     given = [one for one in messages if one.role == "user" or one.from_caller]
