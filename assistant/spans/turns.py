@@ -86,7 +86,7 @@ class _TurnSpans:
             model=self._observed(plan.model),
             fallbacks=tuple(replace(one, model=self._observed(one.model)) for one in plan.fallbacks),
             extensions=(Interceptors([ToolSpans(parent=self._parent)]), *plan.extensions),
-            observe=self._observed,
+            calls=replace(plan.calls, observe=self._observed),
         )
         self.turn = replace(turn, plan=plan, watch=self._watch)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.toolcalls.call_settings import CallSettings
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn
 from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
@@ -92,10 +93,12 @@ def streamed_arguments(turn: TurnResult) -> str:
 
 
 def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
-    """A plan of a scripted turn; `given` are fields of it, or of its assistant's settings."""
+    """A plan of a scripted turn; `given` are fields of it, of its assistant's settings, or of its calls' settings."""
     settings = {one.name: given.pop(one.name) for one in fields(AssistantSettings) if one.name in given}
     if interceptors := given.pop("interceptors", ()):
         given["extensions"] = (Interceptors(interceptors),)
+    if calls := {one.name: given.pop(one.name) for one in fields(CallSettings) if one.name in given}:
+        given["calls"] = CallSettings(**calls)
     given.setdefault("messages", (USER,))
     given.setdefault("toolset", FixedToolset(tools))
     given.setdefault("journal", MemoryJournal())

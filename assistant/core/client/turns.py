@@ -55,7 +55,7 @@ class Turn:
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run the turn and yield its events; however it ends, the store gets a valid conversation."""
         with self.watch(self):
-            seconds = self.plan.grace
+            seconds = self.plan.calls.grace
             try:
                 async with aclosing(run_turn(self.plan, self.transcript)) as events:
                     async for event in events:
@@ -166,11 +166,10 @@ async def execute_calls(
         limiter=limiter,
         transcript=transcript,
         deadline=deadline,
-        parallel=plan.parallel,
-        default_timeout=plan.default_timeout,
+        settings=plan.calls,
         interceptors=around_tools(plan.extensions),
         on_error=plan.settings.on_error,
-        observe=plan.observe,
+        extensions=plan.extensions,
         turn_messages=current_turn_messages(reply.messages),
     )
     try:

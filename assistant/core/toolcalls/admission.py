@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.call_settings import CallSettings
 from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
@@ -32,29 +33,25 @@ async def check_call(
     decision: Decision | None,
     limiter: CallLimiter,
     context: ToolContext,
-    can_ask: bool = True,
-    has_forms: bool = True,
-    can_wait: bool = True,
+    settings: CallSettings,
 ) -> PlannedCall | ToolOutcome:
     """Plan a call that may run; for any other return its outcome.
 
     Args:
         decision: a person's decision on a call that waited for approval; None if there was no request for one.
-        can_ask: whether a person can be asked; if not, calls that need approval are refused.
-        has_forms: whether the answer to a question with a form comes back; if not, calls that ask one are refused.
-        can_wait: whether results may come later; if not, calls of tools that wait for them are refused.
+        settings: calls that need a person who cannot be asked, or wait for what cannot come later, are refused.
     """
     try:
-        checked = await _check(call, admission, decision, limiter, context, can_wait=can_wait)
+        checked = await _check(call, admission, decision, limiter, context, can_wait=settings.callbacks is not None)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=log_extra(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
-    if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not can_ask:
+    if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not settings.questions.can_ask:
         return _not_run(
             call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
         )
     is_question = isinstance(checked, ToolOutcome) and checked.asked is not None and checked.asked.question is not None
-    if is_question and not has_forms:
+    if is_question and not settings.questions.has_forms:
         return _not_run(call, "refused", f"{call.name!r} asks a question, which nobody can answer here.", admission)
     return checked
 

@@ -180,9 +180,7 @@ class Batch:
             decision=decision,
             limiter=environment.limiter,
             context=environment.context,
-            can_ask=environment.can_ask,
-            has_forms=environment.has_forms,
-            can_wait=environment.callbacks is not None,
+            settings=environment.settings,
         )
         if isinstance(checked, PlannedCall):
             self._planned.append(checked)
@@ -190,7 +188,7 @@ class Batch:
             self._settle(checked)
 
     def _start(self, to_run: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
-        limit = asyncio.Semaphore(self.environment.parallel)
+        limit = asyncio.Semaphore(self.environment.settings.parallel)
         tasks: list[asyncio.Task[None]] = []
         barrier: list[asyncio.Task[None]] = []
         for planned in to_run:
@@ -276,7 +274,7 @@ class Batch:
         for task in tasks:
             task.cancel()
         if tasks:  # one that ignores its cancellation is left running
-            await asyncio.wait(tasks, timeout=self.environment.grace)
+            await asyncio.wait(tasks, timeout=self.environment.settings.grace)
         if self._is_taken_over:
             return  # the process that has the run now records its calls
         while not self._queue.empty():

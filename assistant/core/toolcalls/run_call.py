@@ -19,8 +19,8 @@ import pydantic_core
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import Extension
 from assistant.core.extensions.interceptors import Invocation, ToolInterceptor
-from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.call_settings import USUAL, CallSettings
 from assistant.core.toolcalls.late_calls import LateCall, attempt
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, Status, ToolOutcome, Toolset
 from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
@@ -28,9 +28,8 @@ from assistant.core.values.asked import Asked
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message, not_superseded
-from assistant.toolkit import Callback, ToolContext, ToolError, ToolResult
+from assistant.toolkit import ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
-from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.definition.failures import OnError, decide
 from assistant.toolkit.definition.questions import NeedsAnswer, Question
@@ -47,15 +46,11 @@ class CallEnvironment:
     """What all tool calls of one run share.
 
     Attributes:
-        parallel: how many calls run at once.
-        default_timeout: in seconds, for tools that set none.
-        can_ask, has_forms, interceptors, on_error, observe: as in `Plan` and its settings.
-        asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person.
+        settings: how calls are made.
+        on_error: as in the assistant's settings.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
-        callbacks: returns where the result of a call with an id may come to later; None where none may.
         extensions: those that act in the turn; some act in the turns of assistants that are called, too.
         late: events of calls that ended after their time; the run yields them with its next event.
-        grace: how many seconds a cancelled tool may take to clean up.
     """
 
     toolset: Toolset
@@ -65,19 +60,12 @@ class CallEnvironment:
     transcript: Transcript
     deadline: Deadline
     client_tools: frozenset[str] = frozenset()
-    parallel: int = 8
-    default_timeout: float = 30.0
-    can_ask: bool = True
-    has_forms: bool = True
-    asks_midway: bool = False
+    settings: CallSettings = USUAL
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: OnError = "model"
-    observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
     extensions: tuple[Extension[Any], ...] = ()
     late: deque[Event] = field(default_factory=deque)
-    grace: float = GRACE_SECONDS
-    callbacks: Callable[[str], Callback] | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +107,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         # Also of errors, whose text may come from outside too.
         initial = replace(initial, sources=(tool.title.strip() or tool.name,))
     seconds = min(
-        environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
+        environment.settings.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
     late = LateCall(
         planned,
@@ -127,7 +115,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         journal=environment.journal,
         events=environment.late,
         context=environment.context,
-        grace=environment.grace,
+        grace=environment.settings.grace,
     )
 
     def emit_in_time(event: Event) -> None:
@@ -151,7 +139,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
             raise ended.error
         result = ended.result
     except ToolError as exc:
-        if isinstance(exc, NeedsAnswer) and environment.asks_midway:
+        if isinstance(exc, NeedsAnswer) and environment.settings.questions.midway:
             return _asking(planned, initial, exc.question)
         is_unknown = exc.may_have_run and not tool.read_only
         text = str(exc) or "The tool failed."
@@ -245,7 +233,7 @@ def _displayable(planned: PlannedCall, context: ToolContext, display: Any) -> An
 
 
 def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
-    call_id = planned.call.id
+    call_id, callbacks = planned.call.id, environment.settings.callbacks
 
     async def report(done: float, total: float | None, message: str) -> None:
         value: dict[str, Any] = {"toolCallId": call_id, "done": done}
@@ -268,8 +256,10 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         secrets=planned.admission.secrets,
         progress=report,
         untrusted=partial(environment.transcript.mark_result, call_id),
-        answers=((planned.decision and planned.decision.answers) or {}) if environment.asks_midway else None,
+        answers=((planned.decision and planned.decision.answers) or {})
+        if environment.settings.questions.midway
+        else None,
         read_sources=environment.transcript.read.sources,
         on_state=tell_state,
-        own_callback=environment.callbacks(call_id) if environment.callbacks and planned.tool.waits else None,
+        own_callback=callbacks(call_id) if callbacks and planned.tool.waits else None,
     )

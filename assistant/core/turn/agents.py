@@ -18,6 +18,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import output_of
 from assistant.core.toolcalls.batch import STOPPED
+from assistant.core.toolcalls.call_settings import NOBODY
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.toolcalls.run_call import ParentRun, SubAgentFailed, current_parent
 from assistant.core.turn.loop import run_turn
@@ -162,7 +163,8 @@ class Agent:
         return await self._run_turn(self._plan(messages, context, parent), parent, run_id, context.tool_call_id)
 
     def _plan(self, messages: list[Message], context: ToolContext, parent: ParentRun) -> Plan:
-        observe = parent.environment.observe
+        calls = parent.environment.settings
+        observe = calls.observe
         remaining = parent.environment.deadline.remaining()
         limits = self.settings.limits
         seconds = min(limits.seconds or remaining, remaining)
@@ -189,11 +191,7 @@ class Agent:
             journal=_AgentJournal(parent.environment.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
-            can_ask=False,
-            parallel=parent.environment.parallel,
-            default_timeout=parent.environment.default_timeout,
-            observe=observe,
-            grace=parent.environment.grace * SUB_AGENTS_GRACE,
+            calls=replace(calls, grace=calls.grace * SUB_AGENTS_GRACE, questions=NOBODY, callbacks=None),
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),
             fallbacks=self.fallbacks

@@ -141,16 +141,9 @@ class _Turn:
             transcript=transcript,
             deadline=deadline,
             client_tools=frozenset(tool.name for tool in plan.client_tools),
-            parallel=plan.parallel,
-            default_timeout=plan.default_timeout,
+            settings=plan.calls,
             interceptors=around_tools(plan.extensions),
             on_error=plan.settings.on_error,
-            observe=plan.observe,
-            can_ask=plan.can_ask,
-            has_forms=plan.has_forms,
-            asks_midway=plan.asks_midway,
-            callbacks=plan.callbacks,
-            grace=plan.grace,
             turn_messages=current_turn_messages(plan.messages),
             extensions=plan.extensions,
             late=self.late,
@@ -211,7 +204,7 @@ class _Turn:
         writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
-        stream = answer_stream.open(requests.model, request, run_id=self._plan.run_id, grace=self._plan.grace)
+        stream = answer_stream.open(requests.model, request, run_id=self._plan.run_id, grace=self._plan.calls.grace)
         ready = stream.ready  # saves a call for each delta
         yields_text = self._on_text is None  # saves a call for each text delta
         # A small model may read the prompt for longer than a run may take.
@@ -299,7 +292,7 @@ class _Turn:
             raise TurnFailed(self._limiter.stop, self._limiter.code)
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
-            seconds = self._plan.approval_seconds
+            seconds = self._plan.calls.questions.seconds
             waits = [interrupt_of(one, batch.title_of(one.call), seconds) for one in batch.awaiting]
             yield self._finished(events.Interrupted(waits))
         elif pending:

@@ -26,7 +26,9 @@ async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None
 
 
 def _is_possible(tool: Tool, plan: Plan) -> bool:
-    return ((plan.can_ask and plan.has_forms) or tool.asks is None) and (plan.callbacks is not None or not tool.waits)
+    questions = plan.calls.questions
+    has_person = questions.can_ask and questions.has_forms
+    return (has_person or tool.asks is None) and (plan.calls.callbacks is not None or not tool.waits)
 
 
 def choice_of_round(choice: str | None, messages: Iterable[Message]) -> str | None:

@@ -10,14 +10,14 @@ from typing import Any
 from assistant.core.extensions.extension import Extension
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType
+from assistant.core.toolcalls.call_settings import USUAL, CallSettings
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
 from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Reply
 from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
-from assistant.toolkit import Callback, Tool, ToolContext
-from assistant.toolkit.calls.stopping import GRACE_SECONDS
+from assistant.toolkit import Tool, ToolContext
 
 # Whether the calls of a reply are run.
 ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
@@ -47,24 +47,15 @@ class Plan:
         execute_tools: whether tools are run; if not, the turn ends with the model's calls. Or a function of the reply
             and the context that says so for each reply with calls; without an answer they are not run.
         decisions: a person's decisions, by call id, on the calls of the last assistant message that wait for approval.
-        parallel: how many tools run at once.
-        default_timeout: in seconds, for tools that set none.
+        calls: how its tools are called.
         output: the type of the answer.
         output_mode: how that type is requested; if the provider refuses it, a simpler mode is tried.
         keep_call_ids: use the provider's call ids where they are unique in `messages`, which must then be the whole
             thread, since many providers count from 0 in every answer. If false, all ids are generated.
-        can_ask: whether a person can be asked for approvals.
-        has_forms: whether the answer to a question with a form can come back too. If not, tools that ask are left out.
-        asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person, whose answer comes back.
-        approval_seconds: the time to answer such a request; 0 for any.
-        observe: wraps the models of sub-agents.
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
             fails on its side, before anything was shown.
         extensions: those that act in the turn, in their order.
-        callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
-        grace: how many seconds a cancelled tool may take to clean up.
         spent_seconds: what making the plan has taken of the time limit.
-        replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
     model: Model
@@ -81,21 +72,12 @@ class Plan:
     run_id: str = ""
     protocol_version: str | None = PROTOCOL_VERSION
     new_id: Callable[[], str] = new_id
-    parallel: int = 8
-    default_timeout: float = 30.0
+    calls: CallSettings = USUAL
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     output: OutputType[Any] | None = None
     output_mode: Mode = "native"
     keep_call_ids: bool = False
-    can_ask: bool = True
-    has_forms: bool = True
-    asks_midway: bool = False
-    approval_seconds: float = 0.0
-    observe: Callable[[Model], Model] | None = None
     fallbacks: tuple[Fallback, ...] = ()
     extensions: tuple[Extension[Any], ...] = ()
-    replaced_model: str = ""
-    callbacks: Callable[[str], Callback] | None = None
-    grace: float = GRACE_SECONDS
     spent_seconds: float = 0.0

@@ -59,7 +59,12 @@ class TurnExtensions:
         self._reasons: dict[str, str] = {}
         asked = tuple(plan.messages)
         self._runs: list[tuple[Extension[Any], ExtensionRun[Any]]] = [
-            (one, ExtensionRun(plan.context, self._state_of(one), asked, transcript, model, events, grace=plan.grace))
+            (
+                one,
+                ExtensionRun(
+                    plan.context, self._state_of(one), asked, transcript, model, events, grace=plan.calls.grace
+                ),
+            )
             for one in extensions
         ]
 
@@ -85,7 +90,13 @@ class TurnExtensions:
             return await getattr(extension, hook)(*arguments)
         return await called(
             HandedIn(
-                getattr(extension, hook), arguments, hook, extension.name, kind, extension.seconds, self._plan.grace
+                getattr(extension, hook),
+                arguments,
+                hook,
+                extension.name,
+                kind,
+                extension.seconds,
+                self._plan.calls.grace,
             )
         )
 

@@ -155,7 +155,10 @@ class RunTask:
                 raise
 
     async def _work(self) -> None:
-        with run_log_context(self._plan.context), span_of_run(self._plan, thread=self.key.thread) as span:
+        with (
+            run_log_context(self._plan.context),
+            span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.replaced_model) as span,
+        ):
             await self._drive()
             fell_back(span, self._transcript.timeline)
             if self._failure:

@@ -12,6 +12,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.batch import Batch
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
 from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
@@ -198,9 +199,7 @@ async def _call(
         limiter=CallLimiter(Limits()),
         transcript=Transcript(),
         deadline=deadline,
-        can_ask=can_ask,
-        has_forms=False,
-        asks_midway=can_ask,
+        settings=CallSettings(questions=Questions(can_ask=can_ask, has_forms=False, midway=can_ask)),
         interceptors=(recorder, *tool_interceptors()),
     )
     batch = Batch([call], environment, None if decision is None else {call.id: decision})

@@ -16,8 +16,12 @@ from assistant.toolkit import ToolResult
 __all__ = ["fail", "fell_back", "is_observed", "run_span", "span_of_run", "trace_call", "traced"]
 
 
-def span_of_run(plan: Plan, *, thread: str) -> AbstractContextManager[Span]:
-    """Return the span of a run of the conversation `thread`, as `run_span` does."""
+def span_of_run(plan: Plan, *, thread: str, replaced: str) -> AbstractContextManager[Span]:
+    """Return the span of a run of the conversation `thread`, as `run_span` does.
+
+    Args:
+        replaced: the model in whose place the plan's answers; "" if there is none.
+    """
     context = plan.context
     return run_span(
         assistant=context.assistant,
@@ -25,7 +29,7 @@ def span_of_run(plan: Plan, *, thread: str) -> AbstractContextManager[Span]:
         thread=thread,
         run_id=context.run_id,
         model=plan.model,
-        replaced=plan.replaced_model,
+        replaced=replaced,
     )
 
 

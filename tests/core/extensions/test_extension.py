@@ -224,3 +224,14 @@ class UndecidedAddition(Undecided):
 def test_a_guard_that_cannot_say_whether_it_acts_does() -> None:
     guard = Undecided()
     assert acting((guard, UndecidedAddition()), ToolContext(), ()) == (guard,)
+
+
+async def test_calls_that_the_caller_runs_later_are_made_as_in_the_turn() -> None:
+    agent = Agent("helper", "Helps.", ScriptedModel(["Helped."], name="small"), FixedToolset(()))
+    call = ToolCall("c1", "helper", '{"task": "Help."}')
+    everywhere = Everywhere()
+    client = ChatClient(model=ScriptedModel([call]), tools=[agent.as_tool()], extensions=[everywhere])
+    reply = await client.call("Help me", execute_tools=False)
+    reply = await client.execute(reply)
+    assert reply.tool_calls[0].result == "Helped."
+    assert "request 1 to small" in everywhere.moments

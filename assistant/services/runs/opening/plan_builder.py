@@ -12,6 +12,7 @@ from django.utils import timezone
 from assistant.core.extensions.around_tools import Interceptors
 from assistant.core.extensions.extension import acting
 from assistant.core.llm.typed_output import SchemaOutput
+from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import SearchingToolset
@@ -88,12 +89,16 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
-        can_ask=can_ask,
-        has_forms=setup.has_forms,
-        asks_midway=can_ask and setup.has_forms and (setup.answers is None or setup.answers.has_person),
-        callbacks=partial(callback_of, key, member.tenant.slug) if _can_wait(setup) else None,
+        calls=CallSettings(
+            questions=Questions(
+                can_ask=can_ask,
+                has_forms=setup.has_forms,
+                midway=can_ask and setup.has_forms and (setup.answers is None or setup.answers.has_person),
+                seconds=APPROVAL_LIFETIME.total_seconds(),
+            ),
+            callbacks=partial(callback_of, key, member.tenant.slug) if _can_wait(setup) else None,
+        ),
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
-        approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         extensions=(
             Interceptors(interceptors),
             *(acting(ADDED, context, messages) if ADDED else ()),
@@ -102,7 +107,6 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
         fallbacks=() if fallback is None else (fallback_model(fallback, tenant=member.tenant.slug),),
-        replaced_model=setup.replaced_model,
         thread_id=key.client_thread,
         run_id=key.client_run,
     )
