@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
@@ -21,6 +22,8 @@ from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 MAX_STARTERS = 4
 # Other models of an assistant, and characters of a name.
 MAX_OTHER_MODELS, MAX_MODEL_NAME = 8, 200
+# The columns of an assistant that hold the limits of its runs, by the names of `Limits`.
+LIMIT_COLUMNS = {limit.name: f"max_{limit.name}" for limit in fields(Limits)}
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
@@ -112,11 +115,5 @@ def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSett
 
 
 def _limits_of(assistant: Assistant) -> Limits:
-    return Limits(
-        rounds=assistant.max_rounds,
-        tool_calls=assistant.max_tool_calls,
-        calls_per_tool=assistant.max_calls_per_tool,
-        tokens=assistant.max_tokens,
-        seconds=float(assistant.max_seconds),
-        cost=int(assistant.max_cost * MILLIONTHS),
-    )
+    values = {name: getattr(assistant, column) for name, column in LIMIT_COLUMNS.items()}
+    return Limits(**{**values, "seconds": float(values["seconds"]), "cost": int(values["cost"] * MILLIONTHS)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
@@ -12,9 +13,21 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from assistant.contrib.panel.reports.tool_use import percentile
-from assistant.models import Approval, AuditEntry, Conversation, Run, Tenant, ToolBlock, ToolCall, ToolSetting
+from assistant.core.values.limits import Limits
+from assistant.models import (
+    Approval,
+    Assistant,
+    AuditEntry,
+    Conversation,
+    Run,
+    Tenant,
+    ToolBlock,
+    ToolCall,
+    ToolSetting,
+)
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy import catalogue
@@ -209,7 +222,14 @@ def test_a_simulation_has_the_tools_rules_prompt_and_limits(amys: Client, cast: 
     offered = int(sums["Offered in the first request"])
     assert offered == sum(not line.startswith("off") for line in found.values())
     assert int(sums["Tokens of schemas"]) > 20 * offered
-    assert sums["Requests to the model"] == str(cast.support.max_rounds)
+    assert sums["Max rounds"] == str(cast.support.max_rounds)
+
+
+def test_a_simulation_has_every_limit_of_a_run(amys: Client, cast: Cast) -> None:
+    page = amys.get(SIMULATE, {"assistant": "support", "user": "alice"}).content.decode()
+    for limit in fields(Limits):
+        name = Assistant._meta.get_field(f"max_{limit.name}").verbose_name
+        assert f"<dt>{capfirst(name)}</dt>" in page
 
 
 def test_a_simulation_has_the_prompt_with_the_members_values(amys: Client, cast: Cast) -> None:

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.names import state_word
@@ -19,6 +20,7 @@ from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
+from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
@@ -140,19 +142,13 @@ def _tool(entry: EffectiveTool, offer: Offer | None) -> dict[str, Any]:
 
 
 def _run_limits(found: Simulation) -> list[tuple[str, str]]:
+    """Return all limits of a run, under the names of the assistant's columns."""
     settings = found.setup.settings
-    limits = settings.limits
-    pairs = [
-        (_("Requests to the model"), limits.rounds),
-        (_("Tool calls"), limits.tool_calls),
-        (_("Calls of each tool"), limits.calls_per_tool),
-        (_("Tokens"), limits.tokens),
-        (_("Cost"), limits.cost / MILLIONTHS),
-        (_("Seconds"), limits.seconds),
-        (_("Tokens of the conversation that are sent"), settings.history_tokens),
-        (_("Messages of it that are sent"), settings.history_messages),
-    ]
-    return [(name, f"{value:,g}" if value else _("no limit")) for name, value in pairs]
+    values = {column: getattr(settings.limits, name) for name, column in LIMIT_COLUMNS.items()}
+    values["max_cost"] /= MILLIONTHS
+    values |= {"history_tokens": settings.history_tokens, "history_messages": settings.history_messages}
+    names = {field.name: capfirst(str(field.verbose_name)) for field in Assistant._meta.fields}
+    return [(names[column], f"{value:,g}" if value else _("no limit")) for column, value in values.items()]
 
 
 def _quota(quota: Quota) -> list[tuple[str, str]]:
