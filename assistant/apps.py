@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 import django_stubs_ext
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.conf import settings
 from django.db.models.signals import pre_migrate
 from django.utils.translation import activate, get_language, gettext, ngettext
@@ -51,7 +51,3 @@ class AssistantConfig(AppConfig):
             hosting.connect_signals()
         guard.connect_signals()
         attachments.connect_signals()
-        if apps.is_installed("allauth.mfa"):
-            from assistant.pages.accounts import records
-
-            records.connect()

@@ -9,29 +9,25 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
-from django.urls import NoReverseMatch, reverse
 
-from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
-from assistant.optional_apps import absent_families, problems_of_settings, setting_names, settings_of_absent_apps
+from assistant.optional_apps import (
+    absent_families,
+    problems_of_settings,
+    protecting_settings,
+    setting_names,
+    settings_of_absent_apps,
+)
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolpolicy import catalogue
 from assistant.setting_text import misspelt
-
-_SIGN_IN_MIDDLEWARE = (*SECOND_FACTOR_MIDDLEWARE, "assistant.pages.sign_in.SignInLimits")
-_ALLAUTH_SETTINGS = ("ACCOUNT_ADAPTER", "ACCOUNT_FORMS", "ACCOUNT_RATE_LIMITS", "MFA_ADAPTER", "MFA_FORMS")
-_SIGN_IN_HINT = "docs/sign-in.md lists the lines for settings and URLs."
-_CACHES_OF_ONE_PROCESS = frozenset(
-    f"django.core.cache.backends.{name}Cache" for name in ("locmem.LocMem", "dummy.Dummy")
-)
 
 
 @register()
@@ -63,12 +59,13 @@ def misspelt_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def absent_apps(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Warn about settings and variables of optional apps that are not installed."""
+    """Report settings and variables of optional apps that are not installed: an error where they protect something."""
+    guards = protecting_settings()
     return [
-        checks.Warning(
+        (Error if name in guards else checks.Warning)(
             f"{name} is a setting of {app}, which is not in INSTALLED_APPS: nothing reads it.",
             hint=f"Add {app!r} to INSTALLED_APPS, or remove the setting.",
-            id="assistant.W008",
+            id="assistant.E011" if name in guards else "assistant.W008",
         )
         for name, app in settings_of_absent_apps(settings, os.environ)
     ]
@@ -228,55 +225,6 @@ def server_side_cursors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.E006",
         )
     ]
-
-
-@register(Tags.security)
-def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report what sign-in with a second factor lacks, and warn about a cache that processes do not share."""
-    if settings.SECOND_FACTOR == "off":
-        return []
-    missing = [
-        *(f"INSTALLED_APPS has no {app!r}" for app in SECOND_FACTOR_APPS if not apps.is_installed(app)),
-        *(f"MIDDLEWARE has no {name!r}" for name in _SIGN_IN_MIDDLEWARE if name not in settings.MIDDLEWARE),
-        *(f"{name} is not set" for name in _ALLAUTH_SETTINGS if not hasattr(settings, name)),
-        *_unknown_sign_in_page("account_login"),
-    ]
-    found: list[CheckMessage] = [
-        Error(f"SECOND_FACTOR is {settings.SECOND_FACTOR!r}, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E007")
-        for what in missing
-    ]
-    if settings.REDIS_URL and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
-        found.append(
-            checks.Warning(
-                "Processes do not share the cache, so a code of an authenticator app can be used once in each.",
-                hint='CACHES["default"] should be on Redis or in the database.',
-                id="assistant.W007",
-            )
-        )
-    return found
-
-
-@register(Tags.security)
-def openid_connect(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report what sign-in by OpenID Connect lacks."""
-    if not settings.OIDC_ISSUER:
-        return []
-    missing = [
-        *(["OIDC_CLIENT_ID is not set"] if not settings.OIDC_CLIENT_ID else []),
-        *(f"INSTALLED_APPS has no {app!r}" for app in OIDC_APPS if not apps.is_installed(app)),
-        *(f"MIDDLEWARE has no {name!r}" for name in OIDC_MIDDLEWARE if name not in settings.MIDDLEWARE),
-        *(["SOCIALACCOUNT_ADAPTER is not set"] if not hasattr(settings, "SOCIALACCOUNT_ADAPTER") else []),
-        *_unknown_sign_in_page("openid_connect_login"),
-    ]
-    return [Error(f"OIDC_ISSUER is set, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E008") for what in missing]
-
-
-def _unknown_sign_in_page(name: str) -> list[str]:
-    try:
-        reverse(name)
-    except NoReverseMatch:
-        return ["the URLs of sign-in are missing"]
-    return []
 
 
 @register(Tags.database)

@@ -103,8 +103,6 @@ MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 MAX_SYNC_VIEWS = _env.number("MAX_SYNC_VIEWS", 16, least=1)
 # Whether sign-ins with a password are limited by user name and address, and recorded.
 SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
-# Whether people can prove a second factor when they sign in, and who has to: nobody, admins and operators, everybody.
-SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins", "required"))
 # For how many days an invitation to a tenant can be accepted; 0: nobody can be invited.
 INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 # Whether drafts of prompts can be tried in test chats, and compared with what is published.
@@ -115,12 +113,6 @@ SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")
 # Whether tenants have names, colours and images of their own in the chat and in the widget.
 TENANT_BRANDS = _env.flag("TENANT_BRANDS", True)
-# The OpenID Connect provider that people can sign in with, beside passwords: its issuer, the client that it knows this
-# deployment as, and what the button calls it.
-OIDC_ISSUER = _env.url("OIDC_ISSUER")
-OIDC_CLIENT_ID = _env.text("OIDC_CLIENT_ID")
-OIDC_CLIENT_SECRET = _env.key("OIDC_CLIENT_SECRET")
-OIDC_NAME = _env.text("OIDC_NAME", "OpenID Connect")
 # Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
 GENERATED_TITLES = _env.flag("GENERATED_TITLES", True)
 FOLLOW_UP_QUESTIONS = _env.flag("FOLLOW_UP_QUESTIONS", True)
@@ -204,10 +196,6 @@ __all__ = [
     "MIN_BODY_RATE",
     "MODEL_INTERCEPTORS",
     "MODEL_PRICES",
-    "OIDC_CLIENT_ID",
-    "OIDC_CLIENT_SECRET",
-    "OIDC_ISSUER",
-    "OIDC_NAME",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
@@ -223,7 +211,6 @@ __all__ = [
     "RUNS_ON",
     "RUN_QUEUE_SECONDS",
     "RUN_RESUMES",
-    "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",
     "SIGN_IN_LIMITS",

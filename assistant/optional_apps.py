@@ -130,6 +130,12 @@ def setting_names() -> dict[str, str]:
     return names
 
 
+def protecting_settings() -> frozenset[str]:
+    """Return the settings of optional apps, installed or not, without which a site is less safe: their `PROTECTING`."""
+    modules = {app for app in setting_names().values() if app != "assistant"}
+    return frozenset().union(*(getattr(import_module(f"{app}.defaults"), "PROTECTING", ()) for app in modules))
+
+
 def settings_of_absent_apps(own: Any, environment: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield each setting or variable that is set although its app is not installed, with the app.
 

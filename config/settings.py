@@ -24,6 +24,8 @@ from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
+from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
+from assistant.contrib.sign_in.defaults import OIDC_ISSUER, SECOND_FACTOR  # noqa: E402
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
 from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
@@ -31,10 +33,8 @@ from assistant.defaults import (  # noqa: E402
     ASSISTANT_ROLE,
     ENVIRONMENT_PROBLEMS,
     FIELD_ENCRYPTION_KEYS,
-    OIDC_ISSUER,
     REDIS_URL,
     ROW_LEVEL_SECURITY,
-    SECOND_FACTOR,
     keys_from,
 )
 
@@ -56,8 +56,13 @@ FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 ALLAUTH_APPS: dict[str, None] = {}
 ALLAUTH_MIDDLEWARE: dict[str, None] = {}
 if SECOND_FACTOR != "off" or OIDC_ISSUER:
-    from assistant.allauth_settings import *  # noqa: F403
-    from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
+    from assistant.contrib.sign_in.allauth_settings import *  # noqa: F403
+    from assistant.contrib.sign_in.allauth_settings import (
+        OIDC_APPS,
+        OIDC_MIDDLEWARE,
+        SECOND_FACTOR_APPS,
+        SECOND_FACTOR_MIDDLEWARE,
+    )
 
     # Both have some of them.
     if OIDC_ISSUER:
@@ -89,6 +94,7 @@ INSTALLED_APPS = [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.end_users",
+    "assistant.contrib.sign_in",
     "config.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

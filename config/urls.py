@@ -7,9 +7,11 @@ from django.contrib import admin
 from django.urls import include, path
 
 # First, because they replace the assistant's own page for signing in.
-ACCOUNTS = [path("accounts/", include("assistant.pages.accounts.urls"))] if settings.SECOND_FACTOR != "off" else []
+ACCOUNTS = (
+    [path("accounts/", include("assistant.contrib.sign_in.pages.urls"))] if settings.SECOND_FACTOR != "off" else []
+)
 if settings.OIDC_ISSUER:
-    ACCOUNTS += [path("accounts/", include("assistant.pages.accounts.oidc_urls"))]
+    ACCOUNTS += [path("accounts/", include("assistant.contrib.sign_in.pages.oidc_urls"))]
 
 urlpatterns = [
     *ACCOUNTS,
@@ -17,5 +19,5 @@ urlpatterns = [
     path("", include("assistant.urls")),
 ]
 
-handler429 = "assistant.pages.accounts.views.too_many"
+handler429 = "assistant.contrib.sign_in.pages.views.too_many"
 handler500 = "assistant.outages.server_error"

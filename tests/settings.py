@@ -64,9 +64,9 @@ if os.environ.get("TEST_APPS") == "core":
     INSTALLED_APPS[INSTALLED_APPS.index("config.apps.PanelConfig")] = "django.contrib.admin"
 _serving = {"config.staticfiles.StaticFilesMiddleware": "tests.staticfiles.StaticFilesScannedOnce"}
 MIDDLEWARE = [_serving.get(name, name) for name in MIDDLEWARE]  # noqa: F405
-if SECOND_FACTOR == "off":  # noqa: F405
-    # Their tables are there for tests that switch it on (tests/pages/accounts), but no page leads to them.
-    from assistant.allauth_settings import *  # noqa: F403
+if SECOND_FACTOR == "off" and os.environ.get("TEST_APPS") != "core":  # noqa: F405
+    # Their tables are there for tests that switch it on (tests/contrib/sign_in/accounts), but no page leads to them.
+    from assistant.contrib.sign_in.allauth_settings import *  # noqa: F403
 
     INSTALLED_APPS = [*dict.fromkeys([*SECOND_FACTOR_APPS, *OIDC_APPS]), *INSTALLED_APPS]  # noqa: F405
     MIDDLEWARE = [*MIDDLEWARE, *SECOND_FACTOR_MIDDLEWARE]  # noqa: F405

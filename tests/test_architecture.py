@@ -19,7 +19,7 @@ MAX_FILES = 40
 MAX_LINES = 500
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
-    "__init__", "allauth_settings", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
+    "__init__", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
     "optional_apps", "outages", "routing", "setting_text", "staticfiles", "uploads", "urls",
 }  # fmt: skip
 

@@ -17,14 +17,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from assistant.models import PersonSettings
+from assistant.pages import member_links
+from assistant.pages.added_parts import parts_of
 from assistant.pages.added_settings import forms_of
 from assistant.pages.base_template import render_page
-from assistant.pages.second_factor import signed_in
 from assistant.pages.sign_in import OwnPasswordView
-from assistant.services.signin.joining import is_connected, is_oidc_on
+from assistant.pages.signed_in import signed_in
 from assistant.services.signin.sign_in_page import is_sign_in_ours
 from assistant.services.tenancy.person_settings import languages, set_theme
-from assistant.services.tenancy.second_factor import is_on
 
 
 class AccountForm(forms.ModelForm[PersonSettings]):
@@ -64,11 +64,10 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("assistant:account")
     context = {
         "forms": own_forms,
-        "has_second_factor": is_on(),
+        "account_links": member_links.account_links(),
         "is_sign_in_ours": is_sign_in_ours(),
         "has_password": user.has_usable_password(),
-        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
-        "is_connected": is_oidc_on() and is_connected(user),
+        **parts_of("account", request),
     }
     return render_page(request, "assistant/accounts/account.html", context)
 

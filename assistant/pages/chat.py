@@ -19,7 +19,7 @@ from assistant.pages import member_links
 from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
-from assistant.pages.second_factor import signed_in
+from assistant.pages.signed_in import signed_in
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.brands import brand_of
@@ -36,7 +36,6 @@ from assistant.services.mcp_servers.member_credentials import has_own_connection
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
 from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
-from assistant.services.tenancy.second_factor import is_on
 
 TENANT_IN_SESSION = "tenant"
 
@@ -122,7 +121,7 @@ def _chat_page(
         **list_context(member, current="" if conversation is None else str(conversation.client_id)),
         "member": member,
         "memberships": memberships_of(user_id=member.user_id),
-        "has_second_factor": is_on(),
+        "account_links": member_links.account_links(),
         "assistants": assistants,
         "assistant": assistant,
         "brand": brand,

@@ -16,9 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from assistant.models import Invitation
-from assistant.services.signin.joining import holder_of
 from assistant.services.signin.sign_in_page import sign_in_name
 from assistant.services.tenancy import invitations
+from assistant.services.tenancy.email_domains import holder_of
 from assistant.services.tenancy.memberships import check_username
 
 # The session's key with the text of the link, so that it stands neither in the address bar nor in what pages link to.

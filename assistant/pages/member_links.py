@@ -1,4 +1,4 @@
-"""Links to pages of optional apps, at the foot of the chat's list of conversations."""
+"""Links to pages of optional apps: at the foot of the chat's list of conversations, and at one's account."""
 
 from __future__ import annotations
 
@@ -36,3 +36,27 @@ def add_link(url_name: str, label: str | Promise, *, icon: str, is_on: Callable[
 def links() -> list[MemberLink]:
     """Return the links that are on."""
     return [link for link in _links if link.is_on()]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLink:
+    """A link to a page about a person's account; `label` is a button, `hint` names it where only `icon` is shown."""
+
+    url_name: str
+    label: str | Promise
+    hint: str | Promise
+    icon: str
+    is_on: Callable[[], bool]
+
+
+_account_links: list[AccountLink] = []
+
+
+def add_account_link(link: AccountLink) -> None:
+    """Show people a link to a page about their account: in the chat, on their own page and in the admin."""
+    _account_links.append(link)
+
+
+def account_links() -> list[AccountLink]:
+    """Return the links that are on."""
+    return [link for link in _account_links if link.is_on()]

@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.cache import never_cache
 
-from assistant.pages.second_factor import signed_in
+from assistant.pages.signed_in import signed_in
 from assistant.services.callers.doors import Door, admit
 from assistant.services.conversations.thread_keys import own_row
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials

@@ -15,14 +15,13 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import View
 
-from assistant.pages.second_factor import SIGN_IN
+from assistant.pages.added_parts import parts_of
 from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
-from assistant.services.signin.joining import is_oidc_on
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.signin.sign_in_page import is_sign_in_ours, sign_in_name
 from assistant.services.tenancy.mail import is_mail_configured
-from assistant.services.tenancy.second_factor import is_on
+from assistant.services.tenancy.sign_in_steps import page_of_app
 
 
 class SignInForm(AuthenticationForm):
@@ -60,9 +59,9 @@ class SignInView(LimitedView, LoginView):
         return super().get_context_data(**kwargs) | sign_in_context(self.request)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if is_on():
-            # This page knows no second factor.
-            return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
+        if page := page_of_app():
+            # This page asks for no more than a password.
+            return redirect(f"{page}?{request.GET.urlencode()}")
         if not is_sign_in_ours():
             self.request = request
             return redirect_to_login(self.get_redirect_url() or reverse("assistant:home"))
@@ -88,7 +87,7 @@ def sign_in_context(request: HttpRequest) -> dict[str, Any]:
         "sign_in_name": sign_in_name(),
         "can_reset_password": is_mail_configured(),
         "brand": brand_of_sign_in(request),
-        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
+        **parts_of("sign-in", request),
     }
 
 

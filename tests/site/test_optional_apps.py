@@ -62,6 +62,10 @@ print([*tenant_events._receivers, *loop_services._factories])
 print([kind for kind in retention_rules.kinds() if kind == "deliveries"])
 from assistant.services.tenancy import authentication, end_users
 print([*authentication._tokens, *scopes.SCOPES[3:], *[1 for _ in [0] if end_users.are_identified()]])
+from assistant.pages import added_parts
+from assistant.services.privacy import key_rotation
+from assistant.services.tenancy import sign_in_steps
+print([*sign_in_steps._steps, *member_links._account_links, *added_parts._parts["sign-in"], *key_rotation._added])
 print([name for name in (*scopes.REST, *scopes.FRAMES) if name.startswith(("alarm", "schedule"))])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """
@@ -89,12 +93,12 @@ def test_an_optional_app_carries_our_name(app: str) -> None:
 
 
 def test_the_core_alone_has_no_trace_of_them() -> None:
-    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 14, "[] False"]
+    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 15, "[] False"]
 
 
 def test_with_all_of_them_each_of_these_traces_is_there() -> None:
     traces = run(TRACES).splitlines()
-    assert len(traces) == 15 and not {"[]", "[] False"} & {*traces}
+    assert len(traces) == 16 and not {"[]", "[] False"} & {*traces}
 
 
 class Project:
@@ -134,3 +138,9 @@ def test_their_rows_are_a_tenants_to_erase_to_export_and_to_hide_from_others() -
     app = [model for model in own_models() if model._meta.app_label == "assistant_evaluations"]
     assert len(app) == 6 and {*app} <= {*owned_models(Tenant)}
     assert {model._meta.db_table for model in app} <= {table.table for table in protected_tables()}
+
+
+def test_a_setting_that_protects_stops_the_start_where_its_app_is_absent() -> None:
+    checked = "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.is_serious()])"
+    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", SECOND_FACTOR="required")
+    assert "SECOND_FACTOR is a setting of assistant.contrib.sign_in, which is not in INSTALLED_APPS" in told

@@ -25,6 +25,7 @@ PANEL = (
     "assistant/contrib/end_users/apps.py",
     "assistant/contrib/end_users/models.py",
     "assistant/contrib/evaluations/",
+    "assistant/contrib/sign_in/admin/",
     "assistant/contrib/webhooks/",
     "assistant/contrib/bundles/",
     "assistant/contrib/timed/admin/",

@@ -47,11 +47,11 @@ class PanelSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         from assistant.contrib.panel.admin.base import rooms
-        from assistant.services.tenancy.second_factor import is_on
+        from assistant.pages import member_links
 
         context = super().each_context(request)
         panel = rooms.frame(self, request) if context["has_permission"] else None
-        return {**context, "panel": panel, "is_control_panel": True, "has_second_factor": is_on()}
+        return {**context, "panel": panel, "is_control_panel": True, "account_links": member_links.account_links()}
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Sign out; the page after it shows no tenants."""

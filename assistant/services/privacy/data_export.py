@@ -24,7 +24,6 @@ from assistant.models.fields import EncryptedTextField
 from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row, settled
-from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +31,9 @@ logger = logging.getLogger(__name__)
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed", "assistant.PendingCall.hashed"})
 # State that providers send with messages for their own later use, such as signatures, which nobody else can read.
 OPAQUE_FIELDS = frozenset({"assistant.Message.provider_state"})
-# Fields of django-allauth: secrets of second factors, keys that were sent by e-mail, and access to other providers.
+# Fields of django-allauth, which a project may use by itself too: secrets of second factors, keys that were sent by
+# e-mail, and access to other providers.
+AUTHENTICATOR = "mfa.Authenticator"
 ALLAUTH_SECRETS = frozenset(
     {
         f"{AUTHENTICATOR}.data",

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.apps import apps
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 from django.db.models import F, TextField, Value
 from django.db.models.functions import Cast
 
 from assistant.models import Message
 from assistant.models.fields import EncryptedTextField, cipher
-from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 BATCH_ROWS = 200
-# Of an authenticator app, and of recovery codes.
-SECRETS_OF_FACTORS = frozenset({"secret", "seed"})
 
 
 @dataclass(slots=True)
@@ -30,6 +27,14 @@ class Rotation:
     renewed: int = 0
     current: int = 0
     unreadable: int = 0
+
+
+_added: list[Callable[[], Iterator[Rotation]]] = []
+
+
+def rotate_with(rotate_more: Callable[[], Iterator[Rotation]]) -> None:
+    """Let an optional app re-encrypt secrets that are in no encrypted field."""
+    _added.append(rotate_more)
 
 
 def encrypted_fields() -> list[tuple[type[models.Model], str]]:
@@ -50,8 +55,8 @@ def rotate() -> Iterator[Rotation]:
     for model, name in encrypted_fields():
         yield _rotate(model, name)
     yield _rotate(Message, "provider_state")
-    if apps.is_installed("allauth.mfa"):
-        yield _rotate_second_factors()
+    for rotate_more in _added:
+        yield from rotate_more()
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
@@ -63,7 +68,7 @@ def _rotate(model: type[models.Model], name: str) -> Rotation:
     last: Any = None
     while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):
         for pk, stored in batch:
-            if _can_decrypt(first, stored):
+            if can_decrypt(first, stored):
                 result.current += 1
                 continue
             try:
@@ -76,28 +81,8 @@ def _rotate(model: type[models.Model], name: str) -> Rotation:
     return result
 
 
-def _rotate_second_factors() -> Rotation:
-    """Re-encrypt the secrets of authenticator apps and recovery codes, which django-allauth keeps in JSON."""
-    model = apps.get_model(AUTHENTICATOR)
-    result, first, every = Rotation(f"{model._meta.label}.data"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
-    for pk in list(model._base_manager.order_by("pk").values_list("pk", flat=True)):
-        with transaction.atomic():
-            row = model._base_manager.select_for_update().filter(pk=pk).first()
-            for name in SECRETS_OF_FACTORS.intersection(row.data if row else ()):
-                if _can_decrypt(first, row.data[name]):
-                    result.current += 1
-                    continue
-                try:
-                    row.data[name] = every.rotate(row.data[name].encode()).decode()
-                except InvalidToken:
-                    result.unreadable += 1
-                    continue
-                row.save(update_fields=["data"])
-                result.renewed += 1
-    return result
-
-
-def _can_decrypt(key: Fernet, stored: str) -> bool:
+def can_decrypt(key: Fernet, stored: str) -> bool:
+    """Return whether a key decrypts a stored value."""
     try:
         key.decrypt(stored.encode())
     except InvalidToken:

@@ -12,15 +12,15 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from assistant.services.tenancy.second_factor import is_on
+from assistant.services.tenancy.sign_in_steps import page_of_app
 
 
 def is_sign_in_ours() -> bool:
-    """Return whether people sign in on the assistant's page: LOGIN_URL names it, or it asks for second factors.
+    """Return whether people sign in on the assistant's page: LOGIN_URL names it, or an optional app has its own.
 
     Otherwise the project decides how people sign in, and no page of the assistant's may check or change a password.
     """
-    return is_on() or resolve_url(settings.LOGIN_URL).partition("?")[0] == reverse("assistant:login")
+    return bool(page_of_app()) or resolve_url(settings.LOGIN_URL).partition("?")[0] == reverse("assistant:login")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from assistant.models import Assistant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 from assistant.services.tenancy.scopes import Rule
-from assistant.services.tenancy.second_factor import lack_of
+from assistant.services.tenancy.sign_in_steps import lack_of
 
 BEARER_SUBPROTOCOL = "bearer."
 
@@ -203,7 +203,7 @@ def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:
     if session.is_cross_site():
         raise AccessDenied("cross_site", "The CSRF token is missing or wrong.")
     if lack := lack_of(user, session.data):
-        raise AccessDenied("no_credentials", lack.value)
+        raise AccessDenied("no_credentials", lack)
     member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
     if member is None:
         raise wrong_address()

@@ -20,8 +20,8 @@ from assistant.models.fields import decrypted, encrypted
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import find_member
 from assistant.services.tenancy.scopes import OF_TOKENS
-from assistant.services.tenancy.second_factor import lack_of
 from assistant.services.tenancy.sessions import open_session, user_of
+from assistant.services.tenancy.sign_in_steps import lack_of
 from assistant.toolkit.context import UserId
 
 TOKEN_PREFIX = "mt_"  # noqa: S105 - distinguishes tokens from API keys, not a secret  # nosec B105

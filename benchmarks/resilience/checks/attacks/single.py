@@ -36,7 +36,9 @@ TESTS: Mapping[str, Sequence[str]] = {
         "tests/services/runs/test_follow_ups.py"
         "::test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside"
     ],
-    INVITED: ["tests/pages/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"],
+    INVITED: [
+        "tests/contrib/sign_in/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"
+    ],
     HEADS: ["tests/asgi/test_request_heads.py::test_a_head_without_end_is_not_read_on"],
     TOKENS: ["tests/contrib/end_users/test_member_visits.py::test_a_token_works_on_pages_of_its_own_origin_alone"],
     IMAGES: [
@@ -84,8 +86,8 @@ def suggest_after_untrusted_text() -> None:
 
 def join_without_being_asked() -> None:
     """Who signs in by OpenID Connect joins every tenant that has invited them."""
-    from assistant.pages.accounts import oidc_accounts
-    from assistant.services.signin import joining
+    from assistant.contrib.sign_in.pages import oidc_accounts
+    from assistant.contrib.sign_in.services import joining
     from assistant.services.tenancy import invitations
 
     join = joining.join

@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.base.merging import MergingAdmin, MergingForm
 from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
-from assistant.contrib.panel.admin.tenants.second_factor import SecondFactors
 from assistant.contrib.panel.admin.tenants.user_erasure import UserErasure
 from assistant.models import Membership
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
@@ -60,7 +59,7 @@ class OperatorsUserForm(MergingForm, UserChangeForm[User]):
         return is_active
 
 
-class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, MergingAdmin, UserAdmin[User]):
+class OperatorsUserAdmin(OperatorsOnly, UserErasure, MergingAdmin, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "assistant_memberships__role")
     inlines = (MembershipInline,)

@@ -1,0 +1,24 @@
+"""The tenants that people belong to by the domain of their e-mail address."""
+
+from __future__ import annotations
+
+from assistant.models import Invitation, Tenant
+from assistant.services.tenancy.row_scope import all_tenants
+
+
+def tenants_of(email: str) -> list[Tenant]:
+    """Return the active tenants one of whose domains an address has. Call it with all tenants visible."""
+    domain = email.rpartition("@")[2].lower()
+    rows = Tenant.objects.filter(is_active=True, external_id=None, email_domains__icontains=domain)
+    return [tenant for tenant in rows.order_by("pk") if domain in domains_of(tenant)]
+
+
+def domains_of(tenant: Tenant) -> list[str]:
+    """Return the e-mail domains of a tenant, in lower case."""
+    return tenant.email_domains.lower().replace(",", " ").split()
+
+
+@all_tenants()
+def holder_of(invitation: Invitation) -> Tenant | None:
+    """Return another tenant that the invited address belongs to by its domain, or None."""
+    return next((tenant for tenant in tenants_of(invitation.email) if tenant.pk != invitation.tenant_id), None)
