@@ -12,6 +12,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, Unpack, overload
 
+from pydantic import BaseModel
+
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
 from assistant.client.mcp_servers import OnQuestion, OnToolsChanged
@@ -36,7 +38,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit import ToolContext
+from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.failures import mistake_in
@@ -83,6 +85,8 @@ class ChatClient(Generic[Deps]):
         output_validators: called with the answer and the context, and return the answer. The model reads a `ToolError`
             that one raises, and answers again, at most twice.
         result_converter: converts the results of tools that have no converter of their own; as `Tool.result_converter`.
+        augmentation: a pydantic model of fields that the model fills in each call, such as why it calls, of tools that
+            have none of their own; `CalledTool.fields` of the reply has them, and tools never get them.
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
         on_tools_changed: called with an `McpServer` and its tools when it lists others than before. A server that
@@ -122,6 +126,7 @@ class ChatClient(Generic[Deps]):
         output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
         result_converter: ResultConverter | None = None,
+        augmentation: type[BaseModel] | None = None,
         on_question: OnQuestion | None = None,
         on_tools_changed: OnToolsChanged | None = None,
         extensions: Iterable[Extension[Any]] = (),
@@ -165,6 +170,7 @@ class ChatClient(Generic[Deps]):
             secrets=secrets,
             search_over=search_over,
             result_converter=result_converter,
+            augmentation=augmentation,
             on_question=on_question,
             on_tools_changed=on_tools_changed,
         )
@@ -313,16 +319,17 @@ class ChatClient(Generic[Deps]):
         )
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
         toolset: Toolset
+        tools: Sequence[Tool]
         stored: Sequence[Message]
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
-                toolset = await self._tools.toolset(settings.get("tools"), context)
+                toolset, tools = await self._tools.toolset(settings.get("tools"), context)
                 stored = await load(store, conversation) if store is not None else ()
         except TimeoutError:
             if not limit.expired():
                 raise
             # The turn fails at its beginning: no time is left.
-            toolset, stored, store = FixedToolset([]), (), None
+            toolset, tools, stored, store = FixedToolset([]), [], (), None
         new = with_files(
             (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),
@@ -330,7 +337,8 @@ class ChatClient(Generic[Deps]):
         sent = (*stored, *new)
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
-        journal = InMemoryJournal()
+        client_tools = self._tools.augmented(settings.get("client_tools", ()))
+        journal = InMemoryJournal({tool.name: tool.field_names for tool in (*tools, *client_tools)})
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         context = replace(context, thread_id=thread_id)
         messages = self._with_system(sent, system)
@@ -345,7 +353,7 @@ class ChatClient(Generic[Deps]):
                 options={**self._settings.options, **settings.get("options", {})},
                 on_error=settings.get("on_error", "model"),
             ),
-            client_tools=settings.get("client_tools", ()),
+            client_tools=client_tools,
             tool_choice=settings.get("tool_choice"),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),

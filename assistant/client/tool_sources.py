@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from pydantic import BaseModel
 from typing_extensions import TypeIs
 
 from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion, OnToolsChanged
@@ -14,6 +15,7 @@ from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, tools_of
 from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.definition.augmentation import takes_fields
 from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
 
@@ -40,6 +42,7 @@ class ToolSources:
         result_converter: ResultConverter | None = None,
         on_question: OnQuestion | None = None,
         on_tools_changed: OnToolsChanged | None = None,
+        augmentation: type[BaseModel] | None = None,
     ) -> None:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
@@ -48,14 +51,18 @@ class ToolSources:
         self._on_tools_changed = on_tools_changed
         self._mcp: McpTools | None = None
         self._converter = result_converter
+        self._augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
         self._sources = [] if self._provider is not None else self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._sources if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
+        self.augmented(self._defaults.values())
 
-    async def toolset(self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]) -> Toolset:
-        """Return the tools of one call.
+    async def toolset(
+        self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]
+    ) -> tuple[Toolset, list[Tool]]:
+        """Return the tools of one call, as a toolset and as they are.
 
         Args:
             own: the call's own, which replace the client's; None for these.
@@ -73,13 +80,29 @@ class ToolSources:
             tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
+        tools = self.augmented(tools)
         check_deps(tools, context.deps)
         make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
         if any(map(has_config_functions, tools)):
             toolset = await called(HandedIn(make, (), "config", "ChatClient", FixedToolset))
         else:
             toolset = make()
-        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
+        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset, tools
+
+    def augmented(self, tools: Iterable[Tool]) -> list[Tool]:
+        """Return tools with the client's augmentation, where they have none of their own and can have one.
+
+        Raises:
+            InvalidTool: one has a parameter with the name of a field.
+        """
+        if self._augmentation is None:
+            return list(tools)
+        return [
+            tool.replace(augmentation=self._augmentation)
+            if tool.augmentation is None and not tool.is_provider_side and takes_fields(tool.parameters)
+            else tool
+            for tool in tools
+        ]
 
     async def close(self) -> None:
         """Close the sessions with MCP servers."""

@@ -50,6 +50,8 @@ class ToolSpans:
                 given = invocation.arguments
                 text = given if isinstance(given, str) else json.dumps(dict(given))
                 span.set_attribute("gen_ai.tool.call.arguments", text)
+                if invocation.fields is not None:
+                    span.set_attribute("tool.augmentation", invocation.fields.model_dump_json(by_alias=True))
             try:
                 result = await call(invocation)
                 if result.is_error:

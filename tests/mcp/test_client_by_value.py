@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from assistant.client import ChatClient, McpServer, RemoteFailure, RemoteToolError, RunFailed, ToolCall, mcp_servers
 from assistant.providers import ScriptedModel
@@ -137,3 +138,16 @@ async def test_an_error_result_of_an_mcp_server_can_be_an_exception(outsider: Ou
     with pytest.raises(RunFailed) as failed:
         await asking(True).call("?", on_error="raise")
     assert isinstance(failed.value.__cause__, RemoteToolError)
+
+
+async def test_a_server_never_gets_the_fields_of_the_clients_augmentation(outsider: Outside) -> None:
+    class Reasons(BaseModel):
+        why: str
+
+    call = ToolCall("", "echo", '{"text": "hello", "why": "Bob asked"}')
+    server = McpServer(url=outsider.url, only=["echo"])
+    asking, model = client(call, "Done.", tools=[server], augmentation=Reasons)
+    reply = await asking.call("Say it")
+    assert list(model.requests[0].tools[0].parameters["properties"]) == ["why", "text"]
+    assert (reply.tool_calls[0].result, reply.tool_calls[0].fields) == ("hello", {"why": "Bob asked"})
+    await asking.aclose()

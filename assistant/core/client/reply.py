@@ -30,6 +30,7 @@ class CalledTool:
 
     Attributes:
         arguments: parsed; empty if the model's text was not a JSON object.
+        fields: what the model has filled in for the `augmentation` of the tool or the client, as it wrote it.
         result: the text that the model reads; None while there is none.
         error: what went wrong.
         status: the status of the outcome; "pending" for a call that was left to the caller.
@@ -45,6 +46,7 @@ class CalledTool:
     status: Status | str = "pending"
     display: Any = None
     media: tuple[Media, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class ChatReply(Generic[T]):
             for call in self.pending
         }
         calls = tuple(
-            replace(done[call.id], arguments=call.arguments) if call.id in done else call for call in self.tool_calls
+            replace(done[call.id], arguments=call.arguments, fields=call.fields) if call.id in done else call
+            for call in self.tool_calls
         )
         waiting = tuple(call for call in calls if call.result is None)
         needs_approval = any(call.status == "awaiting_approval" for call in waiting)
@@ -122,10 +125,19 @@ class RunFailed(Exception):
 
 
 class InMemoryJournal:
-    """A `Journal` that keeps the outcome of every call of one turn, by call id."""
+    """A `Journal` that keeps the outcome of every call of one turn, by call id.
 
-    def __init__(self) -> None:
+    Args:
+        augmented: the names of the fields of tools with an `augmentation`, by the tools' names.
+    """
+
+    def __init__(self, augmented: Mapping[str, frozenset[str]] | None = None) -> None:
+        self.augmented = augmented or {}
         self.outcomes: dict[str, ToolOutcome] = {}
+
+    def called_tool(self, call: ToolCall) -> CalledTool:
+        """Return a call of the turn with its outcome."""
+        return called_tool(call, self.outcomes.get(call.id), self.augmented.get(call.name))
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         known = {planned.call.id: replayed(planned, self.outcomes.get(planned.call.id)) for planned in batch}
@@ -149,7 +161,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
     """
     produced = transcript.messages
     calls = [call for message in produced for call in message.tool_calls]
-    calls_made = tuple(called_tool(call, journal.outcomes.get(call.id)) for call in calls)
+    calls_made = tuple(map(journal.called_tool, calls))
     ending = transcript.ending
     reply: ChatReply[Any] = ChatReply(
         text=next((message.content for message in reversed(produced) if message.role == "assistant"), ""),
@@ -180,15 +192,21 @@ def _by_model(usage: Mapping[tuple[str, str], Usage]) -> dict[str, Usage]:
     return found
 
 
-def called_tool(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
-    """Return a call with its outcome; without one (None) it is pending."""
+def called_tool(call: ToolCall, outcome: ToolOutcome | None, augmented: frozenset[str] | None = None) -> CalledTool:
+    """Return a call with its outcome; without one (None) it is pending.
+
+    Args:
+        augmented: the names of arguments that are fields of an `augmentation`.
+    """
     try:
         arguments = load_json(decoded_once(call.arguments) or "{}", loads=msgspec.json.decode, type=dict[str, Any])
     except ValueError:
         arguments = {}
+    fields = {name: arguments.pop(name) for name in augmented or () if name in arguments}
     if outcome is None or outcome.status == "awaiting_approval":
-        return CalledTool(call.id, call.name, arguments, status=outcome.status if outcome else "pending")
+        status = outcome.status if outcome else "pending"
+        return CalledTool(call.id, call.name, arguments, status=status, fields=fields)
     error = None if outcome.status == "ok" else outcome.error or outcome.content or outcome.status
     return CalledTool(
-        call.id, call.name, arguments, outcome.content, error, outcome.status, outcome.display, outcome.media
+        call.id, call.name, arguments, outcome.content, error, outcome.status, outcome.display, outcome.media, fields
     )

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from pydantic import BaseModel
+
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
@@ -29,11 +31,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A tool that is about to run, with its arguments as the model's text or as a mapping."""
+    """A tool that is about to run, with its arguments as the model's text or as a mapping.
+
+    Attributes:
+        fields: what the model has filled in for the tool's or the client's `augmentation`; None without one.
+    """
 
     tool: Tool
     arguments: str | Mapping[str, Any]
     context: ToolContext = field(repr=False)
+    fields: BaseModel | None = field(default=None, repr=False)
     _checked: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def parsed(self) -> dict[str, Any]:
@@ -42,11 +49,16 @@ class Invocation:
 
     @classmethod
     def validated(
-        cls, tool: Tool, arguments: str | Mapping[str, Any], context: ToolContext, checked: Mapping[str, Any] | None
+        cls,
+        tool: Tool,
+        arguments: str | Mapping[str, Any],
+        context: ToolContext,
+        checked: Mapping[str, Any] | None,
+        fields: BaseModel | None = None,
     ) -> Invocation:
         """Return an invocation with arguments that need not be validated again to be read, if that may take long."""
         is_costly = tool.signature is not None and tool.signature.has_functions
-        return cls(tool, arguments, context)._with(checked if is_costly else None)
+        return cls(tool, arguments, context, fields)._with(checked if is_costly else None)
 
     def in_context(self, context: ToolContext) -> Invocation:
         """Return the same invocation with another context."""

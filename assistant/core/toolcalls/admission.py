@@ -101,9 +101,10 @@ async def _check(
     if tool.asks is not None and decision is not None:
         return _not_run(call, "error", "Nobody has answered the question.", admission)
     edited = decision.edited_arguments if decision is not None else None
-    arguments: str | Mapping[str, Any] = call.arguments if edited is None else edited
+    arguments: str | Mapping[str, Any] = call.arguments if edited is None else tool.completed(edited, call.arguments)
     try:
         checked = await tool.checked(arguments)
+        fields = await tool.checked_fields(arguments)
         question: Question | None = None
         if tool.asks is not None:
             question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()
@@ -112,7 +113,7 @@ async def _check(
     if decision is None and (question is not None or await _needs_approval(tool, admission, checked, context)):
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
-    return PlannedCall(call, tool, admission, arguments, decision, checked=checked)
+    return PlannedCall(call, tool, admission, arguments, decision, checked=checked, fields=fields)
 
 
 async def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:

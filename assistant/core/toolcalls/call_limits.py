@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from assistant.core.values.limits import Allowance, Limits
 from assistant.core.values.messages import ToolCall, Usage
@@ -39,7 +40,8 @@ class CallLimiter:
         """Count a call; returns None if it may run, else the reason as a sentence for the model."""
         self._total += 1
         self._by_tool[call.name] += 1
-        canonical = call.canonical
+        own = call.arguments if tool is None else tool.own_arguments(call.arguments)
+        canonical = replace(call, arguments=own).canonical if isinstance(own, str) else call.canonical
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
         if self._limits.tool_calls and self._total > self._limits.tool_calls:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from pydantic import BaseModel
+
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
@@ -92,6 +94,7 @@ class PlannedCall:
         arguments: the model's text, or a mapping if a person edited them.
         agent: the sub-agent that made the call; empty for the run's own assistant.
         checked: the validated arguments, by the names of the handler's parameters; None if nobody has validated them.
+        fields: the validated fields of the tool's `augmentation`, which are among `arguments` too; None without one.
     """
 
     call: ToolCall
@@ -101,6 +104,7 @@ class PlannedCall:
     decision: Decision | None = None
     agent: str = ""
     checked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    fields: BaseModel | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_edited(self) -> bool:

@@ -129,7 +129,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         context = _context(planned, environment, seconds, emit_in_time)
         # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
         work = asyncio.create_task(
-            attempt(Invocation.validated(tool, planned.arguments, context, planned.checked), environment.interceptors),
+            attempt(_invocation(planned, context), environment.interceptors),
             name=f"tool-{tool.name}",
         )
         ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
@@ -170,6 +170,12 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         error=result.content if result.is_error else "",
         return_direct=tool.return_direct,
     )
+
+
+def _invocation(planned: PlannedCall, context: ToolContext) -> Invocation:
+    tool = planned.tool
+    own = tool.own_arguments(planned.arguments)
+    return Invocation.validated(tool.unaugmented, own, context, planned.checked, planned.fields)
 
 
 def _asking(planned: PlannedCall, initial: ToolOutcome, question: Question) -> ToolOutcome:

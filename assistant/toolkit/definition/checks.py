@@ -63,6 +63,9 @@ def check_definition(tool: Tool) -> None:
         "cannot have a negative number of retries": tool.retries < 0 or tool.retry_delay < 0,
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
+        "must have a pydantic model as its augmentation": tool.augmentation is not None
+        and not (isinstance(tool.augmentation, type) and issubclass(tool.augmentation, BaseModel)),
+        "runs at the provider, which fills no augmentation": tool.augmentation is not None and tool.is_provider_side,
         "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
         "has secrets, needs_context or destinations that are no sequences of names": any(
             isinstance(names, str)

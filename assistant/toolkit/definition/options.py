@@ -52,3 +52,4 @@ class ToolOptions(TypedDict, total=False):
     output_schema: JsonSchema | None
     asks: Callable[[Mapping[str, Any]], Question | Awaitable[Question]] | None
     preview: Preview | None
+    augmentation: type[BaseModel] | None

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from pydantic import BaseModel
 
+from assistant.toolkit.calls.arguments import Arguments as ParsedArguments
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.call import perform
 from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
@@ -16,6 +17,7 @@ from assistant.toolkit.calls.left_awaitables import AwaitableLeft
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
+from assistant.toolkit.definition.augmentation import Augmentation, augmentation_of
 from assistant.toolkit.definition.checks import check_definition
 from assistant.toolkit.definition.conditions import offer_here
 from assistant.toolkit.definition.docstrings import first_paragraph
@@ -93,6 +95,8 @@ class Tool:
             asked.
         preview: a function of the arguments and the context: what the call would change, for the person who approves
             it. It changes nothing.
+        augmentation: a pydantic model of fields that the model fills beside the parameters, such as why it calls. They
+            are kept with the call, and shown to whoever approves it; the handler and the functions here never get them.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
         is_provider_side: whether the model's provider runs it within an answer, such as a search of the web. It has no
             handler, is offered to models whose provider has it, and is off where its policy is "ask": nobody can be
@@ -137,12 +141,14 @@ class Tool:
     describe: Callable[[ToolContext], str | Awaitable[str]] | None = None
     asks: Callable[[Mapping[str, Any]], Question | Awaitable[Question]] | None = None
     preview: Preview | None = None
+    augmentation: type[BaseModel] | None = None
     is_client_side: bool = False
     is_provider_side: bool = False
 
     def __post_init__(self) -> None:
         check_definition(self)
-        if self.signature is None:
+        signature = self.signature
+        if signature is None:
             if mistake := schema_error(closed(self.parameters)):
                 raise InvalidTool(f"Tool {self.name!r} has no valid JSON Schema: {mistake}.")
             signature = (
@@ -151,20 +157,21 @@ class Tool:
                 else read_handler(self.name, self.handler, self.parameters)
             )
             object.__setattr__(self, "signature", signature)
-        elif (
-            isinstance(self.signature, Signature)
-            and self.signature.is_open
-            and (mistake := schema_error(self.parameters))
-        ):
+        elif isinstance(signature, Signature) and signature.is_open and (mistake := schema_error(self.parameters)):
             # Arguments are also checked against this schema, since some of their types accept unknown keys.
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
         if not {*self.destinations, *self.destination_texts} <= set(self.parameters.get("properties", ())):
             raise InvalidTool(f"Tool {self.name!r} names destinations that are none of its parameters.")
         for example in self.examples:
             try:
-                self.check(example.arguments)
+                self._checked_own(parse_arguments(self.own_arguments(example.arguments)))
             except InvalidArguments as exc:
                 raise InvalidTool(f"An example of tool {self.name!r} does not fit its schema. {exc}") from exc
+        if self._augmentation is not None:
+            self._augmentation.check_clash(self.name, signature.parameters)
+            # A copy has the fields already, maybe as a provider's wire format takes them.
+            if self.parameters == signature.parameters:
+                object.__setattr__(self, "parameters", self._augmentation.added_to(self.parameters))
 
     @classmethod
     def from_function(
@@ -239,9 +246,19 @@ class Tool:
             InvalidArguments: they do not match the schema.
             NoAnswer: a validator of the author's has returned an awaitable.
         """
+        parsed = parse_arguments(arguments)
+        if self._augmentation is None:
+            return self._checked_own(parsed)
+        try:
+            self._augmentation.values(parsed)
+        except AwaitableLeft as exc:
+            raise NoAnswer(f"Tool {self.name!r}: {exc}.") from None
+        return self._checked_own(self._augmentation.without_fields(parsed))
+
+    def _checked_own(self, arguments: ParsedArguments) -> dict[str, Any]:
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
         try:
-            return self.signature.check(parse_arguments(arguments))
+            return self.signature.check(arguments)
         except AwaitableLeft as exc:
             raise NoAnswer(f"Tool {self.name!r}: {exc}.") from None
 
@@ -252,11 +269,31 @@ class Tool:
             InvalidArguments: they do not match the schema.
             NoAnswer: a validator of the author's has returned an awaitable, or has taken too long.
         """
-        if self.signature is None or not self.signature.has_functions:
+        if not self._has_functions:
             return self.check(arguments)
         asked = HandedIn(self.check, (arguments,), "validators", self.name, dict)
         checked: dict[str, Any] = await called(asked)
         return checked
+
+    async def checked_fields(self, arguments: Arguments) -> BaseModel | None:
+        """Return the validated fields of `augmentation`, as `checked` returns the arguments; None without one."""
+        augmentation = self._augmentation
+        if augmentation is None:
+            return None
+        parsed = parse_arguments(arguments)
+        if not augmentation.signature.has_functions:
+            return augmentation.values(parsed)
+        asked = HandedIn(augmentation.values, (parsed,), "validators", self.name, BaseModel)
+        fields: BaseModel = await called(asked)
+        return fields
+
+    def own_arguments(self, arguments: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+        """Return a call's arguments without the fields of `augmentation`."""
+        return arguments if self._augmentation is None else self._augmentation.own_arguments(arguments)
+
+    def completed(self, edited: Mapping[str, Any], arguments: str) -> Mapping[str, Any]:
+        """Return arguments that a person has edited; fields of `augmentation` that they left out are the model's."""
+        return edited if self._augmentation is None else self._augmentation.completed(edited, arguments)
 
     async def call(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         """Run the tool and convert its result. The caller has to enforce `timeout`.
@@ -305,6 +342,26 @@ class Tool:
             return None
         return of_value(self.result_converter, getattr(self.signature, "returns", Any))
 
+    @cached_property
+    def unaugmented(self) -> Tool:
+        """The tool without its `augmentation`, which takes the arguments of `own_arguments`."""
+        return self if self.augmentation is None else self.replace(augmentation=None)
+
+    @property
+    def field_names(self) -> frozenset[str]:
+        """The names of the fields of `augmentation`."""
+        return frozenset() if self._augmentation is None else self._augmentation.names
+
+    @property
+    def _augmentation(self) -> Augmentation | None:
+        return None if self.augmentation is None else augmentation_of(self.augmentation)
+
+    @property
+    def _has_functions(self) -> bool:
+        """Whether validating arguments calls functions of the tool's author, which may wait."""
+        signatures = (self.signature, None if self._augmentation is None else self._augmentation.signature)
+        return any(signature is not None and signature.has_functions for signature in signatures)
+
     @property
     def _place(self) -> str:
         return "provider" if self.is_provider_side else "client"
@@ -331,4 +388,6 @@ class Tool:
 
     def replace(self, **changes: Any) -> Tool:
         """Return a copy with these fields changed."""
+        if "augmentation" in changes and self.augmentation is not None and self.signature is not None:
+            changes.setdefault("parameters", self.signature.parameters)
         return replace(self, **changes)

@@ -120,7 +120,7 @@ def check_decisions(
             elif decision.is_answer:
                 raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
             elif decision.edited_arguments is not None and decision.response is None:
-                tool.check(decision.edited_arguments)
+                tool.check(tool.completed(decision.edited_arguments, pending[call_id].arguments))
         except InvalidArguments as exc:
             if tool.asks is not None:
                 raise _unfit_answer(exc) from exc
