@@ -53,7 +53,7 @@ class WebhookDelivery(models.Model):
         FAILED = "failed", _("Given up")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhook_deliveries")
-    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"))
     message_id = models.CharField(
         max_length=64, help_text=_("The same for every attempt, so that receivers can detect repeats.")
     )
@@ -69,12 +69,12 @@ class WebhookDelivery(models.Model):
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_try_at = models.DateTimeField(null=True)
+    next_try_at = models.DateTimeField(_("next try at"), null=True)
     claim = models.CharField(max_length=32, blank=True, editable=False)
-    response_code = models.PositiveSmallIntegerField(null=True)
+    response_code = models.PositiveSmallIntegerField(_("response code"), null=True)
     error = models.CharField(max_length=300, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)
-    tried_at = models.DateTimeField(null=True)
+    tried_at = models.DateTimeField(_("tried at"), null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

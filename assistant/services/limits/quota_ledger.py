@@ -152,7 +152,7 @@ def reset_use(*, tenant_id: int) -> None:
 
 @transaction.atomic
 def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
-    """Record when a quota first refused, and a webhook event, once per quota and window.
+    """Record when a quota first refused, and an event of the tenant, once per quota and window.
 
     The caller's transaction, that of the refused run, was rolled back.
     """

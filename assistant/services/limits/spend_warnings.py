@@ -1,4 +1,4 @@
-"""Tells tenants that they have spent a part of their monthly limit of cost: a webhook event, and e-mails.
+"""Tells tenants that they have spent a part of their monthly limit of cost: an event, and e-mails.
 
 Each warning is sent once a month by all processes together, because its row is unique. The row also says that the
 e-mails are due, so another process sends them if the first one dies.
@@ -72,7 +72,7 @@ async def warn_of_spend() -> None:
 
 
 def record_reached(*, now: datetime) -> int:
-    """Record the parts of limits that were reached and not reported yet, with webhook events; return their number.
+    """Record the parts of limits that were reached and not reported yet, with their events; return their number.
 
     At most four queries, and a transaction for each part that is new.
     """
@@ -127,7 +127,7 @@ def percentages_of(tenant: Tenant) -> list[int]:
 
 
 def _record(part: ReachedPart, month: date, now: datetime) -> bool:
-    """Store that a part was reached, with its webhook event; return whether no other process has."""
+    """Store that a part was reached, with its event; return whether no other process has."""
     try:
         with transaction.atomic():
             SpendNotice.objects.create(

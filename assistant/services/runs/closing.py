@@ -1,4 +1,4 @@
-"""Closes a run: stores its messages, usage, ending and webhook events in one transaction, and reports the end."""
+"""Closes a run: stores its messages, usage, ending and event in one transaction, and reports the end."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ async def report_incidents(invocation: Invocation, call: CallTool) -> ToolResult
 
 @transaction.atomic
 def record_incident(*, invocation: Invocation, description: str) -> Incident:
-    """Store an incident and record its webhook event."""
+    """Store an incident and record its event."""
     context = invocation.context
     user_id: UserId = context.user.id
     incident = Incident.objects.create(

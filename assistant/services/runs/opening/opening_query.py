@@ -28,7 +28,7 @@ class OpeningState:
 
     Attributes:
         switches: the member's rights and the switches of tools.
-        is_heard: whether somebody, such as a webhook, wants the tenant's events.
+        is_heard: whether somebody wants the tenant's events.
         active: how many runs are running or queued; nothing prevents others from being opened meanwhile.
         key_runs: how many runs the member's API key may have at once; None without a limit.
         key_limits: the current limits of the member's API key; None without limits.

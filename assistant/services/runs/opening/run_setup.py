@@ -36,7 +36,7 @@ class RunSetup:
         summary: of the older part of the conversation, "" if there is none.
         summary_sources: where untrusted text in that part came from.
         position: the position in the conversation of the first message that the run adds.
-        is_heard: whether somebody, such as a webhook, wants the tenant's events.
+        is_heard: whether somebody wants the tenant's events.
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
