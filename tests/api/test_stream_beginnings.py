@@ -1,8 +1,7 @@
-"""A stream begins while the model, or a tool, is still at work; what fails before keeps its status."""
+"""A stream begins while the model, or a tool, is still at work."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx2
@@ -18,27 +17,18 @@ from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CHAT, RESPONSES = "v1/chat/completions", "v1/responses"
 EVENTS = "api/v1/tenants/acme/assistants/support/runs/"
-SAID = [{"role": "user", "content": "Hi"}]
-# By address: what is asked, and what the first event is.
-DOORS: dict[str, tuple[dict[str, Any], str]] = {
-    CHAT: ({"model": "support", "messages": SAID, "stream": True}, '"role":"assistant"'),
-    RESPONSES: ({"model": "support", "input": "Hi", "stream": True}, '"response.created"'),
-    EVENTS: (run_input("Hi"), '"RUN_STARTED"'),
-}
 
 
-@pytest.mark.parametrize("address", DOORS)
-async def test_a_stream_begins_before_the_first_word(
-    address: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+async def begins_early(
+    address: str, asked: dict[str, Any], first: str, *, server: Server, cast: Cast, fake_provider: FakeProvider
 ) -> None:
+    """Assert that the first event of a stream comes before the model's first word."""
     gate = fake_provider.gate()
     fake_provider.reply(chunks=[gate, "Hello"])
     headers = {"Authorization": f"Bearer {await in_db(key_of)(cast.acme, cast.alice)}"}
-    asked, first = DOORS[address]
     async with (
-        httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=30) as http,
         http.stream("POST", address, json=asked) as answer,
     ):
         lines = answer.aiter_lines()
@@ -49,30 +39,9 @@ async def test_a_stream_begins_before_the_first_word(
     assert any('"Hello"' in line for line in rest)
 
 
-@pytest.mark.parametrize("address", [CHAT, RESPONSES])
-async def test_what_fails_before_a_stream_begins_is_a_status(
-    address: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+async def test_a_stream_begins_before_the_first_word(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    fake_provider.respond(400, {"error": {"message": "no", "type": "invalid_request_error"}})
-    headers = {"Authorization": f"Bearer {await in_db(key_of)(cast.acme, cast.alice)}"}
-    async with httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers, timeout=30) as http:
-        answer = await http.post(address, json=DOORS[address][0])
-    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "provider_error")
-
-
-@pytest.mark.parametrize("address", [CHAT, RESPONSES])
-async def test_what_fails_afterwards_is_an_event(
-    address: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
-    gate = fake_provider.gate()
-    fake_provider.raw(b": working\n\n", gate, b'data: {"error": {"message": "no"}}\n\n')
-    fake_provider.respond(400, {"error": {"message": "no", "type": "invalid_request_error"}})
-    headers = {"Authorization": f"Bearer {await in_db(key_of)(cast.acme, cast.alice)}"}
-    async with (
-        httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers, timeout=30) as http,
-        http.stream("POST", address, json=DOORS[address][0]) as answer,
-    ):
-        assert answer.status_code == 200
-        gate.release()
-        events = [json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: {")]
-    assert "provider_error" in json.dumps(events[-1])
+    await begins_early(
+        EVENTS, run_input("Hi"), '"RUN_STARTED"', server=uvicorn_server, cast=cast, fake_provider=fake_provider
+    )
