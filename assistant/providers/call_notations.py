@@ -24,8 +24,9 @@ MAX_CALLS = 50
 MAX_ARGUMENTS = 100
 # Of brackets within brackets in a call that is written as Python.
 MAX_LEVELS = 50
-_JSON = r"\{\s*[\"}]|\[\s*\{"
+_JSON = r"\{\s*[\"'}]|\[\s*\{"
 _NAME = r"[\w.:/-]{1,128}"
+_PYTHON = rf"\[\s*{_NAME}\("
 _RECIPIENT = r"(?:commentary|analysis)\s+to="
 # Marks, and how a call goes on after each.
 NOTATIONS = {
@@ -33,13 +34,25 @@ NOTATIONS = {
     "<tool_calls>": _JSON,
     "<|tool_call|>": _JSON,  # Granite, Phi
     "<function=": rf"{_NAME}>",  # Llama 3.1, Qwen Coder
-    "<function_calls>": r"<invoke ",
+    "<function_calls>": rf"<invoke |{_NAME}\(",  # Claude's, OLMo
+    "<seed:tool_call>": r"<function=",
+    "<TOOLCALL>": _JSON,  # Nemotron
     "<minimax:tool_call>": r"<invoke ",
     "<｜DSML｜function_calls>": r"<｜DSML｜invoke ",  # DeepSeek 3.2
     "<｜tool▁calls▁begin｜>": r"<｜tool▁call▁begin｜>",  # DeepSeek
     "<｜tool▁call▁begin｜>": r"\S",
     "<|tool_calls_section_begin|>": r"<\|tool_call_begin\|>",  # Kimi
     "<|python_tag|>": rf"{_JSON}|{_NAME}\.call\(",  # Llama
+    "<|python_start|>": _PYTHON,  # Llama 4
+    "<|tool_call_start|>": _PYTHON,  # LFM
+    "<|START_ACTION|>": _JSON,  # Command
+    "<|action_start|><|plugin|>": _JSON,  # InternLM
+    "functools": r"\[\s*\{",  # Phi 4
+    # Notations whose calls are not read.
+    "<start_function_call>": r"call:",  # FunctionGemma
+    "<|tool_call>": r"call:",  # Gemma 4
+    "<|tools_prefix|>": r"\[\s*\{",  # Apertus
+    "<｜tool_calls_begin｜>": r"<｜tool_call_begin｜>",  # Step
     "<|channel|>": _RECIPIENT,  # gpt-oss
     "<|start|>assistant": rf"to=|<\|channel\|>\s*{_RECIPIENT}",
     "<|end|><|start|>assistant": rf"to=|<\|channel\|>\s*{_RECIPIENT}",
@@ -47,17 +60,24 @@ NOTATIONS = {
 }
 _GOES_ON = {mark: re.compile(pattern) for mark, pattern in NOTATIONS.items()}
 # Marks that are no tokens of their own: texts have them within sentences.
-_OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>")
+_OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>", "<TOOLCALL>", "functools")
 # Characters after a mark after which it is certain whether a call follows.
 CERTAIN = 200
 # What a mark, or a call without one, can begin with.
 BEGINNINGS = re.compile(r"[<\[{]")
 # A call as JSON without a mark, without white space, up to the name and after it.
-_BARE = ('{"name":"', '{"type":"function","name":"', '{"type":"function","function":{"name":"', '{"function":{"name":"')
+_BARE_CALL = (
+    '{"name":"',
+    '{"type":"function","name":"',
+    '{"type":"function","function":{"name":"',
+    '{"function":{"name":"',
+)
+_BARE = (*_BARE_CALL, *(f'{{"tool_calls":[{opening}' for opening in _BARE_CALL))
 _AFTER_NAME = ('","arguments":', '","parameters":')
 _BLANKS = re.compile(r"\s+")
 _ENDS = re.compile(
     r"(?:</tool_call>|</tool_calls>|<\|/tool_call\|>|</function>|</function_calls>|</minimax:tool_call>"
+    r"|</seed:tool_call>|</TOOLCALL>|<\|python_end\|>|<\|END_ACTION\|>|<\|action_end\|>"
     r"|</｜DSML｜function_calls>|<｜tool▁calls?▁end｜>|<\|tool_calls?(?:_section)?_end\|>|<\|call\|>|<\|eom_id\|>|<\|eot_id\|>"
     r"|<\|im_end\|>|</s>|<｜end▁of▁sentence｜>|;|\s)*+"
 )
@@ -84,7 +104,8 @@ _BEFORE_JSON = (
 _CODE_END = re.compile(r"\s*+```")
 _GLM = re.compile(rf"<tool_call>\s*+({_NAME})\s*+(?=<arg_key>|</tool_call>|\Z)")
 _OPENINGS = re.compile(
-    r"\s*+(?:<tool_calls?>|<\|tool_call\|>|<function_calls>|<minimax:tool_call>|<｜DSML｜function_calls>"
+    r"\s*+(?:<tool_calls?>|<\|tool_call\|>|<function_calls>|<minimax:tool_call>|<｜DSML｜function_calls>|<TOOLCALL>"
+    r"|<seed:tool_call>|<\|(?:python|tool_call)_start\|>|<\|START_ACTION\|>|<\|action_start\|><\|plugin\|>|functools(?=\s*+\[)"
     r"|<｜tool▁calls▁begin｜>|<\|tool_calls_section_begin\|>|<\|python_tag\|>|\[TOOL_CALLS\](?=\s*+[\[{]))?\s*+"
 )
 _DECODER = json.JSONDecoder(strict=False)
@@ -211,17 +232,25 @@ def _named(text: str, schemas: Schemas) -> _Found:
 
 
 def _pythonic(text: str, schemas: Schemas) -> _Found:
-    """Read a list of calls as Python has them: `[get_weather(city="Rome", days=2)]`."""
-    if not re.match(rf"\[\s*{_NAME}\(", text):
-        return None
-    end = _end_of_list(text)
-    try:
-        tree = ast.parse(text[:end], mode="eval").body
+    """Read calls as Python has them: `[get_weather(city="Rome", days=2)]`, or one in each line without a list."""
+    start = _OPENINGS.match(text).end()  # type: ignore[union-attr]
+    if re.match(_PYTHON, text[start : start + CERTAIN]):
+        end = start + _end_of_list(text[start:])
+        tree = _parsed(text[start:end])
         if isinstance(tree, ast.List):
             return [_python_call(one) for one in tree.elts[:MAX_CALLS]], end
+        raise NotACall("it cannot be read")
+    if start and (found := re.compile(rf"{_NAME}(?=\()").match(text, start)):
+        end = found.end() + _end_of_list(text[found.end() :])
+        return [_python_call(_parsed(text[start:end]))], end
+    return None
+
+
+def _parsed(code: str) -> ast.expr:
+    try:
+        return ast.parse(code, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        pass
-    raise NotACall("it cannot be read")
+        raise NotACall("it cannot be read") from None
 
 
 def _end_of_list(text: str) -> int:
@@ -277,7 +306,8 @@ def _json(text: str, schemas: Schemas) -> _Found:
     if text[start : start + 1] not in ("{", "["):
         return None
     value, end = _value(text, start)
-    calls = value if isinstance(value, list) else [value]
+    listed = value.get("tool_calls") if isinstance(value, dict) else None
+    calls = listed if isinstance(listed, list) else value if isinstance(value, list) else [value]
     return [_call(one) for one in calls[:MAX_CALLS]], end
 
 
@@ -285,6 +315,9 @@ _READERS: tuple[Callable[[str, Schemas], _Found], ...] = (_xml, _glm, _named, _p
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
+    if re.match(r"[\[{\s]{0,20}'", text[start : start + 21]):  # Python's quotes
+        end = start + _end_of_list(text[start:])
+        return _python_value(_parsed(text[start:end])), end
     try:
         check_depth(text[start:])
         return _DECODER.raw_decode(text, start)
@@ -295,7 +328,8 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 def _call(value: Any) -> WrittenCall:
     function = value.get("function") if isinstance(value, dict) else None
     found = function if isinstance(function, dict) else value
-    if not isinstance(found, dict) or not isinstance(name := found.get("name"), str):
+    name = found.get("name", found.get("tool_name")) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(name, str):
         raise NotACall("it cannot be read")
     return WrittenCall(name, _checked(found.get("arguments", found.get("parameters", {}))))
 

@@ -58,12 +58,23 @@ NOTATIONS = {
     f"<|message|>{JSON}<|call|>",
     "gpt-oss, with the recipient first": "<|start|>assistant to=functions.get_weather<|channel|>commentary json"
     f"<|message|>{JSON}",
+    "Llama 4": '<|python_start|>[get_weather(city="Rome", days=2)]<|python_end|>',
+    "LFM": "<|tool_call_start|>[get_weather(city='Rome', days=2)]<|tool_call_end|>",
+    "Command": f'<|START_ACTION|>[\n{{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {JSON}}}\n]'
+    "<|END_ACTION|>",
+    "InternLM": f"<|action_start|><|plugin|>{LLAMA}<|action_end|>",
+    "Seed": f"<seed:tool_call>\n<function=get_weather>\n{XML}\n</function>\n</seed:tool_call>",
+    "Nemotron": f"<TOOLCALL>[{NAMED}]</TOOLCALL>",
+    "OLMo": '<function_calls>get_weather(city="Rome", days=2)</function_calls>',
+    "Hermes, with Python's quotes": "<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Rome', 'days': 2}}"
+    "</tool_call>",
     "gpt-oss, in its analysis": f"<|channel|>analysis to=functions.get_weather code<|message|>{JSON}",
 }
 BARE = {
     "Llama, without a token": LLAMA,
     "Llama, with a type": f'{{"type": "function", "name": "get_weather", "parameters": {JSON}}}<|eom_id|>',
     "a function": f'{{\n  "type": "function",\n  "function": {{"name": "get_weather", "arguments": {JSON}}}\n}}',
+    "the answer of an API": f'{{"tool_calls": [{{"type": "function", "function": {NAMED}}}]}}',
     "a list": f"[\n  {NAMED}\n]",
     "Python": '[get_weather(city="Rome", days=2)]<|eot_id|>',
     "Python, with a bracket in a text": "[ get_weather(days = 2, city='Rome') ]",
@@ -77,6 +88,10 @@ BROKEN = {
     "an end that is missing": '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"ci',
     "a call of code": '<|python_tag|>get_weather.call(city="Rome")',
     "one of two that is unknown": f'[TOOL_CALLS] [{NAMED}, {{"name": "rm", "arguments": {{}}}}]',
+    "FunctionGemma": "<start_function_call>call:get_weather{city:<escape>Rome<escape>}<end_function_call>",
+    "Gemma 4": '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>}<tool_call|>',
+    "Apertus": f'<|tools_prefix|>[{{"get_weather": {JSON}}}]<|tools_suffix|>',
+    "Step": "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>get_weather",
     "nested too deeply": '<tool_call>{"name": "get_weather", "arguments": {"city": ' + "[" * 200,
 }
 TALK = (
@@ -132,6 +147,22 @@ async def test_a_call_that_is_written_as_text_is_a_call(fake_provider: FakeProvi
     shown = "".join([event.delta async for event in stream if event.type == "TEXT_MESSAGE_CONTENT"])
     (call,) = stream.reply.tool_calls
     assert (shown, call.arguments, call.result) == ("Sun.", ROME, "2 days of sun in Rome")
+
+
+async def test_a_call_after_the_name_of_a_module_is_a_call(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=[*f"functools[{NAMED}]"])
+    fake_provider.reply("Sun.")
+
+    reply = await client_of(fake_provider).call("Weather in Rome?")
+
+    assert reply.tool_calls[0].result == "2 days of sun in Rome"
+
+
+@pytest.mark.parametrize("text", ["functools is a module of Python.", "functools[0]", "<TOOLCALL> is a tag."])
+async def test_names_of_notations_alone_are_text(fake_provider: FakeProvider, text: str) -> None:
+    fake_provider.reply(chunks=[*text])
+
+    assert (await client_of(fake_provider).call("Hm?")).text == text
 
 
 @pytest.mark.parametrize("name", BROKEN)
