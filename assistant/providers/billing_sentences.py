@@ -12,8 +12,11 @@ import re
 MAX_SEARCHED = 4_000
 _CODES = re.compile(
     r"insufficient_(?:quota|balance|credit|funds)|billing_(?:error|disabled|not_active|hard_limit)|payment_required"
-    r"|exceeded_current_quota|budget_exceeded|exceededbudget|arrearage|freetieronly|(?:spend|spending)_limit",
+    r"|exceeded_current_quota|budget_exceeded|exceededbudget|arrearage|freetieronly|(?:spend|spending)_limit"
+    r"|account_?overdue|resourcepackexhausted",
 )
+# A character as JSON of ASCII alone has it.
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 # Statuses with which providers refuse such requests; None for an error in a stream.
 _STATUSES = frozenset({None, 400, 401, 403, 412, 429})
 _SENTENCES = re.compile(
@@ -53,5 +56,5 @@ def is_unpaid(status: int | None, codes: str, sentence: str) -> bool:
 
 def says_unpaid(body: bytes) -> bool:
     """Return whether the body of a 429, in any wire format, says that the account has no money left."""
-    text = body[:MAX_SEARCHED].decode("utf-8", "replace")
+    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), body[:MAX_SEARCHED].decode("utf-8", "replace"))
     return is_unpaid(429, text.lower(), text)

@@ -39,6 +39,22 @@ async def test_spent_money_is_asked_for_once_and_told_as_that(fake_provider: Fak
     assert str(outcome) == "The provider's account has no credit left."
 
 
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}),
+        (403, {"code": "AccountOverdueError", "message": "The request failed."}),
+        (400, {"code": "account_overdue", "message": "No."}),
+        (400, {"code": "FailedOperation.ResourcePackExhausted", "message": "No."}),
+    ],
+    ids=["Zhipu, in escapes", "Volcengine", "Qianfan", "Hunyuan"],
+)
+async def test_it_is_known_in_other_words(fake_provider: FakeProvider, status: int, error: dict[str, str]) -> None:
+    fake_provider.respond(status, {"error": error}, headers=NOW)
+    outcome = (await ask(fake_provider, max_retries=2))[1]
+    assert (code_of(outcome), len(fake_provider.requests)) == ("provider_quota", 1)
+
+
 async def test_spent_money_in_a_stream_is_not_asked_again(fake_provider: FakeProvider) -> None:
     fake_provider.stream({"error": {**SPENT["error"], "code": 429}})
     with pytest.raises(RunFailed) as failed:

@@ -20,6 +20,8 @@ REASONS: dict[str, FinishReason] = {
 NO_REASON = frozenset({"null", "none", "undefined", "finish_reason_unspecified"})
 # Reasons of a server that gave up; the same request may succeed soon.
 GAVE_UP = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})
+# Reasons of a server that could not read the model's call: Gemini's own, and as gateways pass it on.
+_BAD_CALLS = frozenset({"function_call_filter", "malformed_function_call", "unexpected_tool_call"})
 # Reasons for an incomplete answer; a later reason does not replace these.
 CUTS = {"length", "content_filter", "refusal"}
 
@@ -41,7 +43,7 @@ def known_name(given: str) -> str:
         ModelError: the provider could not read the model's call.
     """
     name, _, own = given.lower().partition(": ")
-    if name == "function_call_filter":
+    if name in _BAD_CALLS:
         error = ModelError(NO_CALL, kind="bad_call")
         error.add_note(f"finish_reason {given[:60]!r}")
         raise error

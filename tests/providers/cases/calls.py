@@ -74,6 +74,12 @@ CALLS = [
         kind="gemini",
         model="gemini-2.5-flash",
     ),
+    Case(
+        "A gateway before Gemini: `MALFORMED_FUNCTION_CALL`",
+        (stream(end("MALFORMED_FUNCTION_CALL")), FINE),
+        kind="gemini",
+        model="gemini-2.5-flash",
+    ),
     called(
         "Mistral: padding, the call in one piece, counts beside the finish reason",
         chunk({"role": "assistant", "content": ""}, p="abcdefgh"),
