@@ -39,7 +39,7 @@ from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
 from assistant.toolkit import Tool, ToolContext
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.failures import mistake_in
 from assistant.toolkit.definition.results import ResultConverter, takes_type
@@ -51,6 +51,8 @@ _spans = LazyModule("assistant.spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
+# Options whose functions yield what they give.
+_MAY_YIELD = frozenset({"model_interceptors", "result_converter"})
 
 
 class ChatClient(Generic[Deps]):
@@ -390,8 +392,14 @@ class ChatClient(Generic[Deps]):
 
 
 def _check_functions(count: int, **options: Sequence[Any]) -> None:
-    """Raise `TypeError` for what is no function of so many arguments, by the options that it is given as."""
+    """Raise `TypeError` for what is no function of so many arguments, by the options that it is given as.
+
+    Raise it for a generator as well, whose body does not run when it is called.
+    """
     for option, functions in options.items():
         for function in functions:
-            if mistake := positional_mistake(function, count):
+            mistake = positional_mistake(function, count)
+            if not mistake and option not in _MAY_YIELD and is_generator(function):
+                mistake = "is a generator, and must return its answer"
+            if mistake:
                 raise TypeError(f"{option}: {name_of(function)} {mistake}")

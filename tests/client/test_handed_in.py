@@ -64,6 +64,44 @@ async def refuse_later(text: str, context: ToolContext) -> Any:
     return refuse(text, context)
 
 
+def yields(value: Any, context: Any) -> Iterator[None]:
+    raise GuardrailTripped("No.")
+    yield
+
+
+async def yields_later(value: Any, context: Any) -> AsyncIterator[None]:
+    raise GuardrailTripped("No.")
+    yield
+
+
+class Yields:
+    def __call__(self, value: Any, context: Any) -> Iterator[None]:
+        return (yield)
+
+
+CHECKS = ["input_guardrails", "output_guardrails", "output_validators"]
+
+
+@pytest.mark.parametrize("option", [*CHECKS, "interceptors", "on_question"])
+@pytest.mark.parametrize("function", [yields, yields_later, Yields()])
+def test_a_generator_which_would_check_nothing_is_refused(option: str, function: Any) -> None:
+    with pytest.raises(TypeError, match=f"{option}: .* is a generator, and must return its answer"):
+        scripted("Hello.", **{option: function if option == "on_question" else [function]})
+
+
+@pytest.mark.parametrize("option", CHECKS)
+@pytest.mark.parametrize("function", [yields, yields_later])
+async def test_a_check_that_gives_a_generator_ends_the_turn(option: str, function: Any) -> None:
+    with pytest.raises(RunFailed, match="Something went wrong on our side"):
+        await scripted("Hello.", **{option: [lambda *given: function(*given)]}).call("Hi")  # noqa: PLW0108 - it yields nothing itself
+
+
+@pytest.mark.parametrize("option", CHECKS)
+async def test_a_check_that_leaves_an_awaitable_among_its_answer_ends_the_turn(option: str) -> None:
+    with pytest.raises(RunFailed, match="Something went wrong on our side"):
+        await scripted("Hello.", **{option: [lambda *given: {"answers": [refuse(*given)]}]}).call("Hi")
+
+
 @pytest.mark.parametrize("option", ["input_guardrails", "output_guardrails"])
 @pytest.mark.parametrize(
     ("guardrail", "sentence"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from assistant.core.conversation.turn_endings import UNFINISHED, GuardrailTripped
 from assistant.core.extensions.extension import ExtensionRun, ShippedExtension
 from assistant.toolkit import ToolContext
-from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
+from assistant.toolkit.calls.left_awaitables import refuse_awaitables
 
 # The time of one check, which may ask a model.
 CHECK_SECONDS = 60.0
@@ -68,4 +70,9 @@ async def _guard(guardrails: Sequence[Guardrail], option: str, text: str, run: E
 
 async def _called(function: Callable[..., Any], option: str, value: Any, run: ExtensionRun[None]) -> Any:
     arguments = (value, run.context)
-    return await called(HandedIn(function, arguments, option, "ChatClient", seconds=CHECK_SECONDS, grace=run.grace))
+    asked = HandedIn(function, arguments, option, "ChatClient", seconds=CHECK_SECONDS, grace=run.grace)
+    answer = await called(asked)
+    if inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        raise NoAnswer(f"{asked.label} gave a generator, so that it has checked nothing")
+    refuse_awaitables(answer)
+    return answer

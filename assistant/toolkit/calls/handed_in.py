@@ -126,6 +126,12 @@ def positional_mistake(function: Any, count: int) -> str:
     return ""
 
 
+def is_generator(function: Any) -> bool:
+    """Whether a function, or an object with `__call__`, yields; its body does not run when it is called."""
+    candidates = (function, getattr(function, "__call__", None))  # noqa: B004 - it is looked at, not for being there
+    return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in candidates)
+
+
 def refuse_async(function: Callable[..., Any], name: str) -> None:
     """Raise `TypeError` for an async function, where nothing can be awaited; `name` says what it was handed in as."""
     if is_async(function):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
 from assistant.toolkit.definition.failures import mistake_in
 from assistant.toolkit.definition.results import takes_type
 from assistant.toolkit.definition.texts import is_blank
@@ -101,7 +100,7 @@ def _check_yes_or_no(tool: Tool) -> None:
 
 
 def _mistake_in(option: str, function: Any) -> str:
-    if option not in _MAY_YIELD and (isgeneratorfunction(function) or isasyncgenfunction(function)):
+    if option not in _MAY_YIELD and is_generator(function):
         return "is a generator, and must return its answer"
     if option == "result_converter" and takes_type(function):
         return ""
