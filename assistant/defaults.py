@@ -140,6 +140,9 @@ ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 # Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
 FAST_PATHS = _env.flag("FAST_PATHS", True)
 
+# Whether functions without a docstring are tools, described by their name (assistant.toolkit.describe_by_name).
+DESCRIBE_TOOLS_BY_NAME = _env.flag("DESCRIBE_TOOLS_BY_NAME", False)
+
 # Dotted names of interceptors of every tool call and every model request, the outermost first.
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
@@ -169,6 +172,7 @@ __all__ = [
     "ATTACHMENT_KINDS",
     "ATTACHMENT_MB",
     "BODY_TIMEOUT_SECONDS",
+    "DESCRIBE_TOOLS_BY_NAME",
     "ENCRYPT_PROVIDER_STATE",
     "END_USER_LIMITS",
     "ENVIRONMENT_PROBLEMS",

@@ -3,6 +3,7 @@
 from assistant.toolkit.calls.results import ToolResult, convert, register_converter
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
 from assistant.toolkit.definition.decorator import tool, tools_of
+from assistant.toolkit.definition.docstrings import describe_by_name
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.tool import Tool
@@ -44,6 +45,7 @@ __all__ = [
     "UserInfo",
     "convert",
     "current_context",
+    "describe_by_name",
     "register_converter",
     "suspicious_parameters",
     "tool",

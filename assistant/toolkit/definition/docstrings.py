@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Callable
 from typing import Any
 
 import docstring_parser
+
+from assistant.toolkit.definition.names import words_of
+
+logger = logging.getLogger(__name__)
+
+_from_names = False
 
 # The first line of a section in the Google, NumPy and Sphinx styles; ends the paragraph without a blank line.
 _SECTION = re.compile(
@@ -23,6 +30,26 @@ def first_paragraph(function: Callable[..., Any]) -> str:
             break
         lines.append(line)
     return " ".join(" ".join(lines).split())
+
+
+def describe_by_name(*, enabled: bool = True) -> None:
+    """Let functions without a docstring be tools: their description is made of their name, with a warning in the log.
+
+    It holds for tools that are made afterwards. The default is to refuse them, since models choose tools by their
+    descriptions.
+    """
+    global _from_names  # noqa: PLW0603 - one switch of the process
+    _from_names = enabled
+
+
+def description_of(function: Callable[..., Any], name: str) -> str:
+    """Return the description of a tool that is made from a function; empty if it has none, and none is made."""
+    described = first_paragraph(function)
+    if described or not _from_names:
+        return described
+    made = f"{words_of(name).capitalize()}."
+    logger.warning("Tool %s has no docstring: the model reads only %r, which is made of its name", name, made)
+    return made
 
 
 def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:

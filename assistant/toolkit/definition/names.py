@@ -22,6 +22,11 @@ def name_of(function: Callable[..., Any]) -> str:
     return _WORD_BEGINS.sub("_", owner.__name__).lower()
 
 
+def words_of(name: str) -> str:
+    """Return the words of a name in snake case, kebab case or camel case, in small letters."""
+    return " ".join(_WORD_BEGINS.sub(" ", name).replace("_", " ").replace("-", " ").split()).lower()
+
+
 def unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function behind a partial, a decorated function, a method, a class or a callable object."""
     while isinstance(function, functools.partial):

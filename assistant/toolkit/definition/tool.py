@@ -20,7 +20,7 @@ from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.augmentation import Augmentation, augmentation_of
 from assistant.toolkit.definition.checks import check_definition
 from assistant.toolkit.definition.conditions import offer_here
-from assistant.toolkit.definition.docstrings import first_paragraph
+from assistant.toolkit.definition.docstrings import description_of
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.failures import OnError
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
@@ -203,7 +203,7 @@ class Tool:
             known = ", ".join(sorted(ToolOptions.__annotations__))
             raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}. There are: {known}.")
         name = name or name_of(function)
-        description = description if description is not None else first_paragraph(function)
+        description = description if description is not None else description_of(function, name)
         if parameters is not None:
             return cls(name=name, description=description, parameters=parameters, handler=function, **options)
         signature = (
