@@ -71,8 +71,9 @@ def prompt_of(assistant: Assistant, values: Callable[[], PromptValues]) -> str:
 
 def may_fall_back(assistant: Assistant) -> bool:
     """Return whether the assistant, as `with_prompt` has read it, or its tenant names a model that takes over."""
-    rows = (assistant, assistant.tenant)
-    return any(row.fallback_provider_id or row.fallback_model for row in rows)
+    tenant = assistant.tenant
+    has_own = assistant.fallback_provider_id is not None or assistant.fallback_model
+    return bool(has_own or tenant.fallback_provider_id is not None or tenant.fallback_model)
 
 
 def use_version(assistant: Assistant, version: PromptVersion) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,6 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.turn.plan import Plan
-from assistant.core.values.citations import Citation
 from assistant.core.values.events import RunError, RunFinished
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
@@ -25,7 +23,6 @@ from assistant.services.conversations.returned_marks import digests_of
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
-from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
@@ -96,7 +93,7 @@ def close_run(
     is_heard: bool = True,
     first_token: float | None = None,
     make_record: Callable[[], RunRecord] | None = None,
-    passages: Sequence[Mapping[str, Any]] = (),
+    columns: Mapping[str, Any] | None = None,
 ) -> None:
     """Store a run's messages, usage, record and ending.
 
@@ -107,7 +104,7 @@ def close_run(
         is_heard: whether somebody wants the tenant's events; if not, nobody is told.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
-        passages: the passages that the answer names, with their numbers.
+        columns: what the run's extensions store in its row.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -150,15 +147,15 @@ def close_run(
     if record is not None and (fallback := record.timeline.get("fallback")):
         took_over = {"fallback_provider": fallback["provider"][:100], "fallback_model": fallback["model"][:200]}
         Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(**took_over)
-    if passages:
-        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(passages=list(passages))
+    if columns:
+        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(**columns)
     store_messages(
         tenant_id=key.tenant_id,
         conversation_id=key.conversation_id,
         run_id=key.pk,
         messages=messages,
         first_position=position,
-        digests=digests_of(messages, key=key) if any(message.sources for message in messages) else None,
+        digests=digests_of(messages, key=key) if [message for message in messages if message.sources] else None,
     )
     write_usage(key=key, usage=usage)
     if record is not None:
@@ -171,27 +168,6 @@ def close_run(
             input_tokens=total.input_tokens,
             output_tokens=total.output_tokens,
         )
-
-
-async def cited_in(
-    messages: Sequence[Message],
-    *,
-    history: Sequence[Message],
-    documents: Sequence[GivenDocument],
-    citations: Sequence[Citation],
-) -> Sequence[Mapping[str, Any]]:
-    """Return the passages that a run's answer names, or its provider. Called before the transaction of `close_run`.
-
-    Args:
-        messages: those that the run has made.
-        history: those before it, whose results of tools the model was given too.
-        documents: the attached documents in the history.
-        citations: what the provider says that the answer was taken from.
-    """
-    answer = "\n".join(message.content for message in messages if message.role == "assistant")
-    if "[" not in answer and not citations:
-        return ()
-    return await asyncio.to_thread(cited_passages, documents, [*history, *messages], answer, citations)
 
 
 def _count_input_messages(key: RunKey) -> int:

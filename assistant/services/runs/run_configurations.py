@@ -46,7 +46,7 @@ def configuration_of(setup: RunSetup) -> Configuration:
     settings = setup.settings
     content = {
         "provider": _named(setup.provider),
-        **({"fallback": _named(setup.fallback)} if setup.fallback is not None else {}),
+        **({"fallback": _named(setup.answering.fallback)} if setup.answering.fallback is not None else {}),
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,

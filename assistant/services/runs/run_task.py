@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, DataError, InterfaceError
@@ -30,7 +31,7 @@ from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end
+from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.extensions.run_extension import FinishedRun
 from assistant.services.runs.idle_moment import idle_moments
 from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
@@ -157,7 +158,7 @@ class RunTask:
     async def _work(self) -> None:
         with (
             run_log_context(self._plan.context),
-            span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.replaced_model) as span,
+            span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.answering.replaced) as span,
         ):
             await self._drive()
             fell_back(span, self._transcript.timeline)
@@ -304,13 +305,16 @@ class RunTask:
             is_heard=self._setup.is_heard,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
-            passages=await cited_in(
-                messages,
-                history=self._setup.history,
-                documents=self._setup.documents,
-                citations=self._transcript.citations if self._is_storable else (),
-            ),
+            columns=await self._columns() if self._is_storable else {},
         )
+
+    async def _columns(self) -> dict[str, Any]:
+        """Return what the run's extensions store in its row, if its answer may refer to something."""
+        columns: dict[str, Any] = {}
+        if self._transcript.citations or any("[" in message.content for message in self._transcript.messages):
+            for extension in self._setup.extensions:
+                columns |= await extension.columns(self._setup.history, self._transcript)
+        return columns
 
     async def _store_checkpoints(self) -> None:
         try:

@@ -51,7 +51,7 @@ def answers(cast: Cast) -> tuple[str, str, str]:
     run = Run.objects.get(pk=opened.key.pk)
     choice = opened.setup.provider
     assert (run.provider_name, run.model) == (choice.name, choice.model)
-    assert opened.setup.replaced_model == run.replaced_model
+    assert opened.setup.answering.replaced == run.replaced_model
     return choice.name, choice.model, run.replaced_model
 
 
@@ -119,8 +119,8 @@ def test_assistants_that_are_asked_answer_with_it_too(cast: Cast, large: Provide
     plan = plan_of(key=opened.key, setup=opened.setup, member=member(cast.alice.pk))
     inner = plan.toolset._toolset  # type: ignore[attr-defined]
     assert isinstance(inner, DelegatingToolset)
-    assert inner._soft == opened.setup.soft
-    for soft, name in ((opened.setup.soft, "Small"), (None, "Huge")):
+    assert inner._soft == opened.setup.answering.soft
+    for soft, name in ((opened.setup.answering.soft, "Small"), (None, "Huge")):
         found = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.amy.pk, soft=soft)
         assert [one.provider.name for one in found] == [name]
 

@@ -194,9 +194,11 @@ def test_a_summary_is_given_on_its_own_path_alone(talk: Talk) -> None:
         summary="About q1 and q2.", summary_sources=["a page"], summarised_to=4
     )
     known = talk.ask("q3 again", "x", replaces="q3")
-    assert (known.summary, known.summary_sources, texts(known)) == ("About q1 and q2.", ["a page"], ["q3 again"])
+    (summary,) = known.summary
+    assert "About q1 and q2." in summary.content
+    assert (summary.sources, texts(known)) == (("a page",), ["q3 again"])
     other = talk.ask("q2 again", "y", replaces="q2")
-    assert (other.summary, tuple(other.summary_sources), texts(other)) == ("", (), ["q1", "a1", "q2 again"])
+    assert (other.summary, texts(other)) == ((), ["q1", "a1", "q2 again"])
 
 
 def waiting(talk: Talk, question: str) -> CallRow:

@@ -16,10 +16,12 @@ from django.test.utils import CaptureQueriesContext
 from assistant.models import Attachment, Provider, Run, TenantLimits
 from assistant.services.errors import Refused
 from assistant.services.files.attachments import delete_unsent
+from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.knowledge.passages import Piece
+from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.opening import sent_files
 from assistant.services.runs.opening.open_run import open_run
-from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.services.files import samples
@@ -35,11 +37,20 @@ def stored(cast: Cast, text: str = "", **fields: Any) -> Attachment:
     return row
 
 
+def with_provider(setup: RunSetup, **fields: Any) -> RunSetup:
+    answering = replace(setup.answering, provider=replace(setup.provider, **fields))
+    return replace(setup, answering=answering)
+
+
 def send(member: Member, files: Sequence[Attachment]) -> OpenedRun:
     asked = given(uuid.uuid4())
     assert asked.message is not None
     asked = replace(asked, message=replace(asked.message, files=tuple(file.pk for file in files)))
     return open_run(member=member, assistant_slug="support", given=asked, owner="here")
+
+
+def documents_of(setup: RunSetup) -> list[GivenDocument]:
+    return [document for one in setup.extensions if isinstance(one, CitedPassages) for document in one.documents]
 
 
 def content(opened: OpenedRun) -> str:
@@ -133,7 +144,7 @@ def test_a_pdf_is_a_file_with_its_text_for_models_that_read_pdfs(
     (pdf,) = opened.setup.history[-1].media
     assert (pdf.media_type, pdf.name, pdf.data) == ("application/pdf", "plan.pdf", samples.PNG)
     assert "[page 2]\nTwo" in pdf.description and "Two" not in content(opened) and "Notes" in content(opened)
-    assert [document.name for document in opened.setup.documents] == ["plan.pdf", "a.txt"]
+    assert [document.name for document in documents_of(opened.setup)] == ["plan.pdf", "a.txt"]
 
 
 def test_a_pdf_is_text_for_other_models_and_if_it_is_large(
@@ -166,8 +177,8 @@ def test_a_scan_is_sent_to_models_that_read_pdfs_and_later_ones_are_told_of_it(
     (pdf,) = opened.setup.history[-1].media
     assert (pdf.name, pdf.data) == ("scan.pdf", samples.PNG) and "scan.pdf" not in content(opened)
     # What a model that reads none is told, such as the fallback.
-    assert "only pictures of pages" in pdf.description and not opened.setup.documents
-    later = replace(opened.setup, provider=replace(opened.setup.provider, reads_pdfs=False))
+    assert "only pictures of pages" in pdf.description and not documents_of(opened.setup)
+    later = with_provider(opened.setup, reads_pdfs=False)
     (message,) = [one for one in sent_files.with_contents(opened.key, later).history if one.attachments]
     assert not message.media and "Name: scan.pdf\nIt holds only pictures of pages" in message.content
 

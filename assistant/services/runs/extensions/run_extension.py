@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import ShippedExtension, State
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.messages import Message
@@ -40,6 +42,17 @@ class RunExtension(ShippedExtension[State]):
     """
 
     follows: bool = False
+
+    async def columns(self, history: Sequence[Message], transcript: Transcript) -> Mapping[str, Any]:
+        """Return what to store in the run's row with its end.
+
+        Called if the answer may refer to something: it has a "[", or the provider's citations.
+
+        Args:
+            history: the messages before the run.
+            transcript: what it has made.
+        """
+        return {}
 
     async def stored(self) -> None:
         """Do what follows a run whose end is stored, however it has ended. Clients do not wait for it."""

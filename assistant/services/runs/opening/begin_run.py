@@ -13,14 +13,14 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run
 from assistant.services.assistants.configuration import may_fall_back, settings_of
-from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
-from assistant.services.conversations.summaries import summary_of
+from assistant.services.conversations.summaries import summary_message, summary_of
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.limits.quota_ledger import reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.runs.leases import LEASE_END
+from assistant.services.runs.opening.answering import Answering, answering
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.expected_use import UNCOUNTED, estimate_of_run
 from assistant.services.runs.opening.opening_query import OpeningState
@@ -94,11 +94,12 @@ def begin_run(
         expected = estimate_of_run(assistant, setup, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
-    own = choice
-    if soft is not None:
-        choice = soft.instead_of(choice, assistant)
-        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
-    replaced = "" if choice is own or choice.label == own.label else own.label
+    found = Answering(choice)
+    if soft is not None or may_fall_back(assistant):
+        found = answering(choice, assistant=assistant, soft=soft)
+    provider, replaced = found.provider, found.replaced
+    if provider is not choice:
+        setup = replace(setup, settings=settings_of(assistant, provider))
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -113,8 +114,8 @@ def begin_run(
             number=conversation.run_count + 1,
             status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
-            provider_name=choice.name,
-            model=choice.model,
+            provider_name=provider.name,
+            model=provider.model,
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
@@ -131,15 +132,11 @@ def begin_run(
         messages=new,
         first_position=conversation.message_count,
     )
-    summary, summary_sources = summary_of(conversation, path)
     return run, replace(
         setup,
-        soft=soft,
-        replaced_model=replaced,
-        fallback=fallback_of(assistant=assistant, choice=choice, own=own) if may_fall_back(assistant) else None,
+        answering=found,
         history=history,
-        summary=summary,
-        summary_sources=summary_sources,
+        summary=summary_message(*summary_of(conversation, path)),
         position=conversation.message_count + len(new),
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from assistant.models import Assistant
@@ -9,6 +10,7 @@ from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
 from assistant.services.errors import Refused
+from assistant.services.runs.opening.answering import Answering
 from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
@@ -42,18 +44,25 @@ def setup_of(
         assistant_slug=assistant.slug,
         system_prompt=prompt_of(assistant, partial(PromptValues, tenant=assistant.tenant, user_id=member.user_id)),
         history=(),
-        provider=choice,
+        answering=Answering(choice),
         settings=settings_of(assistant, choice),
         tools=tuple(tools),
         client_tools=(),
         decisions={},
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation the type does not know
-        summary="",
-        summary_sources=(),
+        summary=(),
         position=0,
         is_heard=state.is_heard,
         quotas=quotas,
         allowed_tools=allowed_tools,
+    )
+
+
+def answered_by(setup: RunSetup, found: Answering, *, assistant: Assistant) -> RunSetup:
+    """Return a setup with what answers, and with the assistant's settings for that."""
+    is_same = found.provider is setup.provider
+    return replace(
+        setup, answering=found, settings=setup.settings if is_same else settings_of(assistant, found.provider)
     )
 
 

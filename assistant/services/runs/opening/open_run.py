@@ -95,8 +95,8 @@ def open_run(
 
 def _with_files(opened: OpenedRun) -> OpenedRun:
     """Return a run with the contents of the files in its history, which are read after the transaction."""
-    has_files = opened.setup is not None and any(message.attachments for message in opened.setup.history)
-    return with_file_contents(opened) if has_files else opened
+    history = () if opened.setup is None else opened.setup.history
+    return with_file_contents(opened) if [message for message in history if message.attachments] else opened
 
 
 class _KeyIsLimited(Exception):
@@ -262,7 +262,7 @@ def _begin(
         given.on_begun(run)
     if new.waits.rows:
         give_waits_to(run, new.waits)
-    if any(message.attachments for message in new.rows):
+    if [message for message in new.rows if message.attachments]:
         check_files(new.rows, tenant=assistant.tenant)
         check_model_reads(new.rows, tenant=assistant.tenant, provider=setup.provider)
     if new.decisions:

@@ -21,7 +21,6 @@ from assistant.core.values.messages import Message
 from assistant.core.values.switched_off import note_of_tools_off
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.provider_choice import model_of
-from assistant.services.conversations.summaries import summary_message
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.deployment import ADDED
@@ -54,7 +53,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         shared_state=SharedState(setup.state),
     )
     # Most assistants have no delegates, and so save the queries for them.
-    toolset_class = partial(DelegatingToolset, soft=setup.soft) if setup.has_delegates else TenantToolset
+    toolset_class = partial(DelegatingToolset, soft=setup.answering.soft) if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
@@ -70,10 +69,10 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         toolset, interceptors = setup.answers.over(toolset), (*uncached, setup.answers)
     can_ask = not (setup.is_stateless or setup.is_unattended)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
-    fallback = setup.fallback
+    fallback = setup.answering.fallback
     messages = (
         Message("system", setup.system_prompt),
-        *summary_message(setup.summary, setup.summary_sources),
+        *setup.summary,
         *_tools_off_message(setup),
         *setup.history,
     )

@@ -9,6 +9,7 @@ from django.conf import settings
 from assistant.models import Assistant
 from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.kept_requests import kept_requests
@@ -27,7 +28,7 @@ def extensions_of(
         setup: of the run, so far.
         run_input: the client's; None for a run whose caller keeps the history.
     """
-    found: list[RunExtension[Any]] = []
+    found: list[RunExtension[Any]] = [CitedPassages()]
     if run_input is not None:
         if run_input.has_instructions or run_input.client_tools or run_input.context or run_input.state:
             found += ignored_input(run_input, assistant)

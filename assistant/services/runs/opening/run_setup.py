@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,10 @@ from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
 from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.provider_choice import ProviderChoice
-from assistant.services.assistants.soft_threshold import SoftModel
-from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.runs.opening.answering import Answering
 from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.quotas import Quotas
@@ -29,19 +28,16 @@ class RunSetup:
     """What a new run's plan is built from.
 
     Attributes:
+        answering: which provider and model answer, and in whose place.
         settings: the assistant's, as changed by the request.
         decisions: by call id, on the calls that wait for approval.
         has_delegates: whether the assistant may call others as tools.
         queued: the run's row in the queue; None if it runs at once.
-        summary: of the older part of the conversation, "" if there is none.
-        summary_sources: where untrusted text in that part came from.
+        summary: of the older part of the conversation, as a message; none if there is none.
         position: the position in the conversation of the first message that the run adds.
         is_heard: whether somebody wants the tenant's events.
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
-        soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
-        fallback: what takes over when `provider` cannot answer; None if nothing does.
-        replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         is_unattended: whether nobody is there who could be asked for an approval.
         has_forms: whether the caller's protocol can carry the answer to a question of a running tool.
@@ -50,7 +46,6 @@ class RunSetup:
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
         extensions: those that act in the run, in their order.
-        documents: the attached documents in the history.
         interrupted: the calls of a run that goes on after its process died.
         language: of the sentences that are made in the run; "" for the active one.
     """
@@ -58,22 +53,18 @@ class RunSetup:
     assistant_slug: str
     system_prompt: str
     history: tuple[Message, ...]
-    provider: ProviderChoice
+    answering: Answering
     settings: AssistantSettings
     tools: tuple[EffectiveTool, ...]
     client_tools: tuple[Tool, ...]
     decisions: Mapping[str, Decision]
     has_delegates: bool
-    summary: str
-    summary_sources: Sequence[str]
+    summary: tuple[Message, ...]
     position: int
     is_heard: bool
     quotas: Quotas
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
-    soft: SoftModel | None = None
-    fallback: ProviderChoice | None = None
-    replaced_model: str = ""
     is_stateless: bool = False
     is_unattended: bool = False
     has_forms: bool = True
@@ -84,9 +75,13 @@ class RunSetup:
     answers: ToolAnswers | None = None
     state: Any = None
     extensions: tuple[RunExtension[Any], ...] = ()
-    documents: tuple[GivenDocument, ...] = ()
     interrupted: InterruptedCalls = NO_CALLS
     language: str = ""
+
+    @property
+    def provider(self) -> ProviderChoice:
+        """The provider and the model that answer."""
+        return self.answering.provider
 
 
 @dataclass(frozen=True, slots=True)

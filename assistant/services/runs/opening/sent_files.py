@@ -26,6 +26,7 @@ from assistant.services.knowledge.excerpts import best_pieces
 from assistant.services.knowledge.passages import Piece, divided
 from assistant.services.run_key import RunKey
 from assistant.services.runs.content_parts import REFUSED
+from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.leases import release_run
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
@@ -175,7 +176,9 @@ def with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     read = [reader.read(message) if message.attachments else (message, []) for message in reversed(setup.history)]
     numbering = _Numbering(first_number(one for _, files in read for one in files if isinstance(one, GivenDocument)))
     history = [numbering.put_before(message, files) for message, files in reversed(read)]
-    return replace(setup, history=tuple(history), documents=(*reader.sent, *numbering.given))
+    cited = CitedPassages((*reader.sent, *numbering.given))
+    others = (one for one in setup.extensions if not isinstance(one, CitedPassages))
+    return replace(setup, history=tuple(history), extensions=(cited, *others))
 
 
 def _question(history: Sequence[Message]) -> str:

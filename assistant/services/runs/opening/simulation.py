@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from asgiref.sync import async_to_sync
 from django.utils import timezone
@@ -15,7 +15,8 @@ from assistant.core.values.history_window import estimate_tokens
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.run_key import RunKey
-from assistant.services.runs.opening.configured_setup import setup_of
+from assistant.services.runs.opening.answering import answering
+from assistant.services.runs.opening.configured_setup import answered_by, setup_of
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -66,8 +67,8 @@ def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
     assistant = state.assistant
     quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
     own, soft = choose_provider(assistant), soft_model(assistant=assistant, quotas=quotas)
-    choice = own if soft is None else soft.instead_of(own, assistant)
-    setup = replace(setup_of(member=member, state=state, choice=choice, quotas=quotas), soft=soft)
+    setup = setup_of(member=member, state=state, choice=own, quotas=quotas)
+    setup = answered_by(setup, answering(own, assistant=assistant, soft=soft), assistant=assistant)
     key = RunKey(
         pk=0,
         number=1,

@@ -12,18 +12,17 @@ from django.db import transaction
 
 from assistant.core.values.limits import Allowance
 from assistant.models import Assistant, Message, Run
-from assistant.services.assistants.configuration import settings_of
-from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import recent_messages
-from assistant.services.conversations.summaries import summary_of
+from assistant.services.conversations.summaries import summary_message, summary_of
 from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.opening.answering import answering
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
-from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
+from assistant.services.runs.opening.configured_setup import answered_by, chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_input
@@ -116,12 +115,11 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     assistant, conversation = state.assistant, run.conversation
     given, decisions = stored_input(run)
     quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
-    own = choice = chosen_provider(assistant, run.model if run.model in assistant.other_models else "")
+    choice = chosen_provider(assistant, run.model if run.model in assistant.other_models else "")
     setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=given.allowed_tools)
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=run.reserved_cost) if quotas.counted else None
-    if soft is not None and run.replaced_model:
-        choice = soft.instead_of(choice, assistant)
-        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
+    found = answering(choice, assistant=assistant, soft=soft, is_replaced=bool(run.replaced_model))
+    setup = answered_by(setup, found, assistant=assistant)
     setup = with_input(setup, given, decisions, key=key, assistant=assistant)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
@@ -134,16 +132,11 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         *history[before:],
         *(() if own_count else request_to_go_on(history)),
     ]
-    summary, summary_sources = summary_of(conversation, path)
     is_queued = run.status == Run.Status.QUEUED
     return replace(
         setup,
         history=with_page(history, given) if assistant.takes_context else tuple(history),
-        soft=soft,
-        replaced_model=run.replaced_model,
-        fallback=fallback_of(assistant=assistant, choice=choice, own=own),
-        summary=summary,
-        summary_sources=summary_sources,
+        summary=summary_message(*summary_of(conversation, path)),
         position=conversation.message_count + own_count,
         allowances=_allowances(key, setup),
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,

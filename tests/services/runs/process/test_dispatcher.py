@@ -51,7 +51,8 @@ def opened(member: Member, **more: Any) -> tuple[RunKey, RunSetup]:
 def comparable(setup: RunSetup) -> RunSetup:
     """A setup without its place in the queue, and what is not equal to another that was read from the same row."""
     provider, settings = replace(setup.provider, prices=NO_PRICES), replace(setup.settings, prices=NO_PRICES)
-    return replace(setup, client_tools=(), queued=None, provider=provider, settings=settings)
+    answering = replace(setup.answering, provider=provider)
+    return replace(setup, client_tools=(), queued=None, answering=answering, settings=settings)
 
 
 def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, provider: Provider) -> None:
