@@ -45,6 +45,7 @@ async def still_waits() -> None:
     assert await Run.objects.acount() == 1
 
 
+@pytest.mark.apps
 async def test_who_asked_is_refused_in_the_chat_and_over_rest_and_another_approves(
     uvicorn_server: Server, cast: Cast, four_eyes: None, provider: Provider, fake_provider: FakeProvider
 ) -> None:
@@ -66,6 +67,7 @@ async def test_who_asked_is_refused_in_the_chat_and_over_rest_and_another_approv
     assert (call.status, call.decided_by_id) == (ToolCall.Status.OK, cast.amy.pk)
 
 
+@pytest.mark.apps
 async def test_an_admin_does_not_approve_their_own_call_in_the_admin(
     uvicorn_server: Server, cast: Cast, four_eyes: None, provider: Provider, fake_provider: FakeProvider
 ) -> None:
