@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,11 +26,13 @@ from assistant.services.runs.waits import NO_WAITS, Waits, read_waits
 from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolcalls.midway_questions import answers_with, number_of
 from assistant.services.toolpolicy.policy import EffectiveTool
-from assistant.toolkit import InvalidArguments
+from assistant.toolkit import InvalidArguments, Tool, ToolError
 from assistant.toolkit.calls.arguments import parse_arguments
-from assistant.toolkit.calls.gate import HandedIn, ask_from_thread
+from assistant.toolkit.calls.gate import HandedIn, NoAnswer, ask_from_thread
 from assistant.toolkit.context import UserId
 from assistant.toolkit.definition.questions import Question
+
+logger = logging.getLogger(__name__)
 
 # Sent to the model, and not stored, after an answer that was cut off.
 GO_ON = Message("user", "Your last answer was cut off. Go on exactly where it ends, and repeat nothing of it.")
@@ -99,7 +103,8 @@ def check_decisions(
     Raises:
         OwnApproval: the tenant wants approvals by others, and who asked has approved a call.
         Refused: edited arguments do not fit the tool's parameters, an answer does not fit the question's schema, a
-            question is approved without an answer, or something else is answered as if it were a question.
+            question is approved without an answer, something else is answered as if it were a question, or a function
+            of the tool's author gives no answer.
     """
     pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
     for call_id, decision in decisions.items():
@@ -114,19 +119,34 @@ def check_decisions(
             continue
         try:
             if tool.asks is not None:
-                arguments = tool.check(pending[call_id].arguments)
-                asked = HandedIn(tool.asks, (arguments,), "asks", tool.name, Question)
-                _check_answer(ask_from_thread(asked).result(), decision)
+                _check_answer(_question_of(tool, pending[call_id].arguments), decision)
             elif decision.is_answer:
                 raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
             elif decision.edited_arguments is not None and decision.response is None:
-                tool.check(tool.completed(decision.edited_arguments, pending[call_id].arguments))
+                asyncio.run(tool.checked(tool.completed(decision.edited_arguments, pending[call_id].arguments)))
         except InvalidArguments as exc:
             if tool.asks is not None:
                 raise _unfit_answer(exc) from exc
             values = {"tool": tool.name, "problems": _problems(exc)}
             sentence = _("These arguments do not fit %(tool)s: %(problems)s") % values
             raise Refused("invalid_input", sentence) from exc
+        except (NoAnswer, ToolError) as exc:
+            logger.error("The call %s of tool %s cannot be checked", call_id, tool.name, exc_info=exc)
+            raise Refused("invalid_input", f"The tool {tool.name!r} cannot be used now.") from exc
+
+
+def _question_of(tool: Tool, arguments: str) -> Question:
+    """Return what a tool asks. Raises `NoAnswer` if it asks nothing, `InvalidArguments` and `ToolError`."""
+    if tool.asks is None:
+        raise NoAnswer(f"{tool.name} asks nothing")
+    asked = HandedIn(tool.asks, (asyncio.run(tool.checked(arguments)),), "asks", tool.name, Question)
+    try:
+        question: Question = ask_from_thread(asked).result()
+    except (ToolError, NoAnswer):
+        raise
+    except Exception as exc:  # the author's function can raise anything
+        raise NoAnswer(f"{asked.label} raised {type(exc).__name__}") from exc
+    return question
 
 
 def _check_answer(question: Question, decision: Decision) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +16,11 @@ from assistant.models import Approval
 from assistant.services.text import read_json
 from assistant.services.toolcalls.midway_questions import stored_question
 from assistant.services.toolpolicy import catalogue
-from assistant.toolkit import Question, ToolError
+from assistant.toolkit import Question
 from assistant.toolkit.calls.gate import HandedIn, ask_from_thread
 from assistant.toolkit.schema.form import FormField, form_of
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "arg_"
 
@@ -87,9 +91,10 @@ def question_of(call: Approval) -> Question | None:
     if tool.asks is None:
         return None
     try:
-        asking = HandedIn(tool.asks, (tool.check(call.arguments),), "asks", tool.name, Question)
+        asking = HandedIn(tool.asks, (asyncio.run(tool.checked(call.arguments)),), "asks", tool.name, Question)
         question: Question = ask_from_thread(asking).result()
-    except ToolError:
+    except Exception:  # the author's functions can raise anything
+        logger.warning("The question of the call %s of tool %s cannot be shown", call.call_id, tool.name, exc_info=True)
         return None
     return question
 
