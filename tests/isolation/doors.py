@@ -71,7 +71,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
         "number": "1",
-        "schedule": by_model["schedule"],
+        "schedule": by_model.get("schedule", "1"),
         "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],

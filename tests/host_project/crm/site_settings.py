@@ -96,5 +96,8 @@ INSTALLED_APPS += [
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
+    "assistant.contrib.timed",
+    "assistant.contrib.end_users",
+    "assistant.contrib.sign_in",
 ]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"

@@ -16,6 +16,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "assistant",
     "assistant.contrib.panel",
+    "assistant.contrib.end_users",
     "assistant.contrib.evaluations",
 ]
 MIDDLEWARE = [
