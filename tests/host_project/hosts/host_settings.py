@@ -17,6 +17,9 @@ INSTALLED_APPS = [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.end_users",
+    "assistant.contrib.webhooks",
+    "assistant.contrib.bundles",
+    "assistant.contrib.timed",
     "assistant.contrib.evaluations",
 ]
 MIDDLEWARE = [
