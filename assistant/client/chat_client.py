@@ -339,8 +339,14 @@ class ChatClient(Generic[Deps]):
         sent = (*stored, *new)
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
-        client_tools = self._tools.augmented(settings.get("client_tools", ()))
-        journal = InMemoryJournal({tool.name: tool.field_names for tool in (*tools, *client_tools)})
+        client_tools = settings.get("client_tools", ())
+        if self._tools.augmentation is not None:
+            client_tools = self._tools.augmented(client_tools)
+        fields: dict[str, frozenset[str]] = {}
+        for tool in (*tools, *client_tools):
+            if tool.augmentation is not None:
+                fields[tool.name] = tool.field_names
+        journal = InMemoryJournal(fields)
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         context = replace(context, thread_id=thread_id)
         messages = self._with_system(sent, system)

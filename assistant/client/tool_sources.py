@@ -51,13 +51,14 @@ class ToolSources:
         self._on_tools_changed = on_tools_changed
         self._mcp: McpTools | None = None
         self._converter = result_converter
-        self._augmentation = augmentation
+        self.augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
         self._sources = [] if self._provider is not None else self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._sources if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
-        self.augmented(self._defaults.values())
+        if augmentation is not None:
+            self.augmented(self._defaults.values())
 
     async def toolset(
         self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]
@@ -80,7 +81,8 @@ class ToolSources:
             tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
-        tools = self.augmented(tools)
+        if self.augmentation is not None:
+            tools = self.augmented(tools)
         check_deps(tools, context.deps)
         make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
         if any(map(has_config_functions, tools)):
@@ -95,10 +97,8 @@ class ToolSources:
         Raises:
             InvalidTool: one has a parameter with the name of a field.
         """
-        if self._augmentation is None:
-            return list(tools)
         return [
-            tool.replace(augmentation=self._augmentation)
+            tool.replace(augmentation=self.augmentation)
             if tool.augmentation is None and not tool.is_provider_side and takes_fields(tool.parameters)
             else tool
             for tool in tools

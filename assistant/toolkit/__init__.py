@@ -1,6 +1,7 @@
 """Tools that a language model can call, with a context that it never sees."""
 
 from assistant.toolkit.calls.results import ToolResult, convert, register_converter
+from assistant.toolkit.carriers import carry, register_carrier
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
 from assistant.toolkit.definition.decorator import tool, tools_of
 from assistant.toolkit.definition.docstrings import describe_by_name
@@ -43,9 +44,11 @@ __all__ = [
     "ToolsError",
     "UnknownTool",
     "UserInfo",
+    "carry",
     "convert",
     "current_context",
     "describe_by_name",
+    "register_carrier",
     "register_converter",
     "suspicious_parameters",
     "tool",

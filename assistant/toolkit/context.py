@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Thread
@@ -15,6 +15,7 @@ from uuid import UUID
 
 from typing_extensions import TypeVar
 
+from assistant.toolkit.carriers import Carrier, captured, captures, entered
 from assistant.toolkit.errors import MissingSecret, ToolError
 from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
@@ -216,10 +217,11 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 class _Call:
     """A running call of a tool; its context is valid until `is_over`."""
 
-    __slots__ = ("context", "is_over", "threads", "tool")
+    __slots__ = ("carriers", "context", "is_over", "threads", "tool")
 
-    def __init__(self, context: ToolContext, tool: str) -> None:
+    def __init__(self, context: ToolContext, tool: str, carriers: tuple[Carrier, ...]) -> None:
         self.context = context
+        self.carriers = carriers
         self.tool = tool
         self.threads: list[Thread] = []
         self.is_over = False
@@ -261,7 +263,9 @@ def tool_of_task(task: asyncio.Task[Any]) -> str:
 @contextmanager
 def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
     """Make `context` the current one within the block, in a call of `tool`."""
-    call = _Call(context, tool)
+    around = current_call.get(None)
+    carriers = around.carriers if around is not None else captured() if captures else ()
+    call = _Call(context, tool, carriers)
     token = current_call.set(call)
     try:
         yield
@@ -272,12 +276,22 @@ def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
             leave_threads(tool, call.threads)
 
 
+def carriers_entered() -> AbstractContextManager[None]:
+    """Return a context manager around what the running tool does in this thread."""
+    call = current_call.get(None)
+    return nullcontext() if call is None or not call.carriers else entered(call.carriers, call.context)
+
+
 @contextmanager
 def _enter(call: _Call) -> Iterator[None]:
     """Make a running call the current one in another thread. Unlike `use_context`, this does not end the call."""
     token = current_call.set(call)
     try:
-        yield
+        if not call.carriers:
+            yield
+            return
+        with entered(call.carriers, call.context):
+            yield
     finally:
         current_call.reset(token)
 

@@ -31,9 +31,12 @@ def set_loop_pool_cleanup(cleanup: Callable[[], object] | None) -> None:
     _cleanup = cleanup
 
 
-def _with_cleanup(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+def _with_cleanup(
+    captured: AbstractContextManager[None], function: Callable[..., T], /, *args: Any, **kwargs: Any
+) -> T:
     try:
-        return function(*args, **kwargs)
+        with captured:
+            return function(*args, **kwargs)
     finally:
         if _cleanup is not None and threading.current_thread().name.startswith(LOOP_POOL):
             _cleanup()
@@ -73,9 +76,10 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
         _start(self)
 
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        if capture() is None:
+        captured = capture()
+        if captured is None:
             return _submit(self, fn, *args, **kwargs)
-        return _submit(self, CarriedContext().run, _with_cleanup, fn, *args, **kwargs)
+        return _submit(self, CarriedContext().run, _with_cleanup, captured, fn, *args, **kwargs)
 
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]

@@ -135,10 +135,6 @@ class InMemoryJournal:
         self.augmented = augmented or {}
         self.outcomes: dict[str, ToolOutcome] = {}
 
-    def called_tool(self, call: ToolCall) -> CalledTool:
-        """Return a call of the turn with its outcome."""
-        return called_tool(call, self.outcomes.get(call.id), self.augmented.get(call.name))
-
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         known = {planned.call.id: replayed(planned, self.outcomes.get(planned.call.id)) for planned in batch}
         return {call_id: outcome for call_id, outcome in known.items() if outcome is not None}
@@ -161,7 +157,8 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
     """
     produced = transcript.messages
     calls = [call for message in produced for call in message.tool_calls]
-    calls_made = tuple(map(journal.called_tool, calls))
+    outcomes, augmented = journal.outcomes, journal.augmented
+    calls_made = tuple(called_tool(call, outcomes.get(call.id), augmented.get(call.name)) for call in calls)
     ending = transcript.ending
     reply: ChatReply[Any] = ChatReply(
         text=next((message.content for message in reversed(produced) if message.role == "assistant"), ""),

@@ -104,7 +104,7 @@ async def _check(
     arguments: str | Mapping[str, Any] = call.arguments if edited is None else tool.completed(edited, call.arguments)
     try:
         checked = await tool.checked(arguments)
-        fields = await tool.checked_fields(arguments)
+        fields = None if tool.augmentation is None else await tool.checked_fields(arguments)
         question: Question | None = None
         if tool.asks is not None:
             question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()

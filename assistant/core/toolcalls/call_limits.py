@@ -40,8 +40,9 @@ class CallLimiter:
         """Count a call; returns None if it may run, else the reason as a sentence for the model."""
         self._total += 1
         self._by_tool[call.name] += 1
-        own = call.arguments if tool is None else tool.own_arguments(call.arguments)
-        canonical = replace(call, arguments=own).canonical if isinstance(own, str) else call.canonical
+        canonical = call.canonical
+        if tool is not None and tool.augmentation is not None:
+            canonical = replace(call, arguments=str(tool.own_arguments(call.arguments))).canonical
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
         if self._limits.tool_calls and self._total > self._limits.tool_calls:

@@ -127,9 +127,15 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
     try:
         context = _context(planned, environment, seconds, emit_in_time)
+        invoked, arguments = tool, planned.arguments
+        if tool.augmentation is not None:
+            invoked, arguments = tool.unaugmented, tool.own_arguments(arguments)
         # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
         work = asyncio.create_task(
-            attempt(_invocation(planned, context), environment.interceptors),
+            attempt(
+                Invocation.validated(invoked, arguments, context, planned.checked, planned.fields),
+                environment.interceptors,
+            ),
             name=f"tool-{tool.name}",
         )
         ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
@@ -170,12 +176,6 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         error=result.content if result.is_error else "",
         return_direct=tool.return_direct,
     )
-
-
-def _invocation(planned: PlannedCall, context: ToolContext) -> Invocation:
-    tool = planned.tool
-    own = tool.own_arguments(planned.arguments)
-    return Invocation.validated(tool.unaugmented, own, context, planned.checked, planned.fields)
 
 
 def _asking(planned: PlannedCall, initial: ToolOutcome, question: Question) -> ToolOutcome:

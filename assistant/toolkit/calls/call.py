@@ -8,15 +8,18 @@ import logging
 import random
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 from assistant.toolkit.calls.handed_in import NoAnswer, discard
 from assistant.toolkit.calls.json_values import WouldBlock
 from assistant.toolkit.calls.results import ToolResult, drain, result_of
 from assistant.toolkit.calls.worker_threads import in_thread
-from assistant.toolkit.context import ToolContext, use_context
+from assistant.toolkit.carriers import stepped
+from assistant.toolkit.context import ToolContext, carriers_entered, current_call, use_context
 from assistant.toolkit.errors import told_by
 from assistant.toolkit.logs import log_operation
 
@@ -92,10 +95,17 @@ def _has_time_for(context: ToolContext, delay: float) -> bool:
 async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
     try:
         with use_context(context, tool.name):
+            has_carriers = bool(current_call.get().carriers)
             if tool.is_async:
-                return await _on_loop(tool, function())
-            result = await in_thread(lambda: _in_thread(tool, function, context), atomic=tool.atomic)
-            return await _on_loop(tool, result.value) if isinstance(result, _Pending) else result
+                work = _on_loop(tool, function)
+                return await (stepped(work, carriers_entered) if has_carriers else work)
+            result: ToolResult | _Pending = await in_thread(
+                lambda: _in_thread(tool, function, context), atomic=tool.atomic
+            )
+            if not isinstance(result, _Pending):
+                return result
+            work = _on_loop(tool, lambda: result.value)
+            return await (stepped(work, carriers_entered) if has_carriers else work)
     except asyncio.CancelledError as exc:
         task = asyncio.current_task()
         if task is not None and not task.cancelling():
@@ -110,14 +120,15 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
     # Entered again: the thread can go on running after the caller has left its own `use_context`.
-    with use_context(context, tool.name):
+    with use_context(context, tool.name), carriers_entered() if current_call.get().carriers else nullcontext():
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
             return _Pending(value)
         return result_of(value, tool.converter)
 
 
-async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
+async def _on_loop(tool: CallSettings, function: Callable[[], Any]) -> ToolResult:
+    value = function()
     value = await drain(await value if inspect.isawaitable(value) else value)
     if inspect.isawaitable(value):
         discard(value)
@@ -127,5 +138,10 @@ async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
             return result_of(value, may_block=False)
         except WouldBlock:
             pass
-    result: ToolResult = await in_thread(lambda: result_of(value, tool.converter))
+    result: ToolResult = await in_thread(partial(_converted, tool, value))
     return result
+
+
+def _converted(tool: CallSettings, value: Any) -> ToolResult:
+    with carriers_entered() if current_call.get().carriers else nullcontext():
+        return result_of(value, tool.converter)

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.arguments import Arguments as ParsedArguments
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.call import perform
 from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
@@ -162,16 +161,18 @@ class Tool:
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
         if not {*self.destinations, *self.destination_texts} <= set(self.parameters.get("properties", ())):
             raise InvalidTool(f"Tool {self.name!r} names destinations that are none of its parameters.")
+        check = self.check if self.augmentation is None else self.unaugmented.check
         for example in self.examples:
             try:
-                self._checked_own(parse_arguments(self.own_arguments(example.arguments)))
+                check(self.own_arguments(example.arguments))
             except InvalidArguments as exc:
                 raise InvalidTool(f"An example of tool {self.name!r} does not fit its schema. {exc}") from exc
-        if self._augmentation is not None:
-            self._augmentation.check_clash(self.name, signature.parameters)
+        if self.augmentation is not None:
+            augmentation = augmentation_of(self.augmentation)
+            augmentation.check_clash(self.name, signature.parameters)
             # A copy has the fields already, maybe as a provider's wire format takes them.
             if self.parameters == signature.parameters:
-                object.__setattr__(self, "parameters", self._augmentation.added_to(self.parameters))
+                object.__setattr__(self, "parameters", augmentation.added_to(self.parameters))
 
     @classmethod
     def from_function(
@@ -246,19 +247,14 @@ class Tool:
             InvalidArguments: they do not match the schema.
             NoAnswer: a validator of the author's has returned an awaitable.
         """
-        parsed = parse_arguments(arguments)
-        if self._augmentation is None:
-            return self._checked_own(parsed)
-        try:
-            self._augmentation.values(parsed)
-        except AwaitableLeft as exc:
-            raise NoAnswer(f"Tool {self.name!r}: {exc}.") from None
-        return self._checked_own(self._augmentation.without_fields(parsed))
-
-    def _checked_own(self, arguments: ParsedArguments) -> dict[str, Any]:
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
         try:
-            return self.signature.check(arguments)
+            parsed = parse_arguments(arguments)
+            if self.augmentation is not None:
+                augmentation = augmentation_of(self.augmentation)
+                augmentation.values(parsed)
+                parsed = augmentation.without_fields(parsed)
+            return self.signature.check(parsed)
         except AwaitableLeft as exc:
             raise NoAnswer(f"Tool {self.name!r}: {exc}.") from None
 
@@ -269,7 +265,10 @@ class Tool:
             InvalidArguments: they do not match the schema.
             NoAnswer: a validator of the author's has returned an awaitable, or has taken too long.
         """
-        if not self._has_functions:
+        has_functions = self.signature is not None and self.signature.has_functions
+        if self.augmentation is not None:
+            has_functions = has_functions or augmentation_of(self.augmentation).signature.has_functions
+        if not has_functions:
             return self.check(arguments)
         asked = HandedIn(self.check, (arguments,), "validators", self.name, dict)
         checked: dict[str, Any] = await called(asked)
@@ -355,12 +354,6 @@ class Tool:
     @property
     def _augmentation(self) -> Augmentation | None:
         return None if self.augmentation is None else augmentation_of(self.augmentation)
-
-    @property
-    def _has_functions(self) -> bool:
-        """Whether validating arguments calls functions of the tool's author, which may wait."""
-        signatures = (self.signature, None if self._augmentation is None else self._augmentation.signature)
-        return any(signature is not None and signature.has_functions for signature in signatures)
 
     @property
     def _place(self) -> str:
