@@ -17,13 +17,13 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.assistant_form import AssistantForm
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column
-from assistant.admin.base.merging import MergingForm
+from assistant.admin.base.merging import LastSave, MergingForm, last_entry, newest
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switch_changes import knows_tool
+from assistant.services.toolpolicy.switch_changes import ACTION, knows_tool, switch_target
 from assistant.services.toolpolicy.switchboard import set_switch
 
 
@@ -47,6 +47,13 @@ class PromptVersionInline(TenantScopedInline):
         return super().get_queryset(request).select_related("assistant", "created_by")
 
 
+def last_switch(setting: Any) -> LastSave | None:
+    """Return who set a stored switch last, on any page; None for a new one."""
+    if setting.pk is None:
+        return None
+    return last_entry(tenant=setting.tenant, actions=[ACTION], target=switch_target(setting))
+
+
 class SwitchForm(MergingForm):
     """One tool's switch for this assistant."""
 
@@ -60,6 +67,9 @@ class SwitchForm(MergingForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk:
             self.fields["tool"] = forms.CharField(disabled=True)
+
+    def last_save(self) -> LastSave | None:
+        return newest(super().last_save(), last_switch(self.instance))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
-from assistant.admin.assistants import tool_choices
+from assistant.admin.assistants import last_switch, tool_choices
 from assistant.admin.base.filters import TENANT, ToolFilter
+from assistant.admin.base.merging import LastSave, newest
 from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.admin.tool_settings_form import (
@@ -27,8 +28,8 @@ from assistant.models.fields import is_stored
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.blocks import check_end, checked_reason
-from assistant.services.toolpolicy.switch_changes import ACTION, State
+from assistant.services.toolpolicy.blocks import active_reason, check_end, checked_reason
+from assistant.services.toolpolicy.switch_changes import ACTION, State, switch_target
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 
@@ -63,6 +64,9 @@ class SettingForm(TenantForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk and "assistant" in self.fields:
             self.fields["assistant"].disabled = True
+
+    def last_save(self) -> LastSave | None:
+        return newest(super().last_save(), last_switch(self.instance))
 
     def clean_reason(self) -> str:
         reason: str = self.cleaned_data["reason"].strip()
@@ -107,6 +111,8 @@ class SettingForm(TenantForm):
 
     def _check_end(self, cleaned: dict[str, Any]) -> None:
         if not cleaned.get("reason"):
+            if cleaned.get("until") and "until" in self.changed_data and "reason" not in self.errors:
+                self.add_error("reason", gettext("An end needs a reason, which members read."))
             cleaned["until"] = None
         elif "until" in self.changed_data or "reason" in self.changed_data:
             try:
@@ -120,7 +126,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
 
     permission = "tools"
     form = SettingForm
-    list_display = ("tool", "tenant", "assistant", "policy", "has_secrets", "updated_at")
+    list_display = ("tool", "tenant", "assistant", "policy", "off_because", "has_secrets", "updated_at")
     list_filter = (TENANT, "policy", ToolFilter)
     search_fields = ("tool", "tenant__slug", "assistant__slug")
     list_select_related = ("tenant", "assistant")
@@ -163,7 +169,12 @@ class ToolSettingAdmin(TenantScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolSetting]:
         rows: QuerySet[ToolSetting] = super().get_queryset(request).defer("secrets")
-        return rows.annotate(secrets_are_stored=is_stored("secrets"))
+        return rows.annotate(secrets_are_stored=is_stored("secrets"), active=active_reason())
+
+    @admin.display(description=gettext_lazy("off because"))
+    def off_because(self, setting: ToolSetting) -> str:
+        """Return the reason why the tool is off now, whatever its policy says."""
+        return str(getattr(setting, "active", ""))
 
     @admin.display(description=gettext_lazy("secrets stored"), boolean=True)
     def has_secrets(self, setting: ToolSetting) -> bool:
@@ -202,13 +213,13 @@ class ToolSettingAdmin(TenantScopedAdmin):
 
 def _record_switch(request: HttpRequest, setting: ToolSetting, before: State, after: State) -> None:
     """Record a switch that was set by the form, so that the board says who changed it last."""
-    assistant = f"{setting.assistant.slug}: " if setting.assistant is not None else ""
+    owner = {"assistant": setting.assistant_id} if setting.assistant_id else {}
     audit_trail.record(
         actor=request.user,
         action=ACTION,
-        target=f"{assistant}{setting.tool}",
+        target=switch_target(setting),
         tenant=setting.tenant,
-        details={"policy": after.word, "before": before.word, **after.details},
+        details={"policy": after.word, "before": before.word, **after.details, **owner},
     )
     change_notices.notify()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
@@ -68,7 +69,8 @@ class ToolSetting(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.tool}: {self.get_policy_display()}"
+        is_off = bool(self.reason) and (self.until is None or self.until > timezone.now())
+        return f"{self.tool}: {self.Policy.OFF.label if is_off else self.get_policy_display()}"
 
     def clean(self) -> None:
         super().clean()

@@ -22,7 +22,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.http import HttpRequest
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
 from django.utils.text import Truncator
@@ -45,11 +45,29 @@ class LastSave:
     at: datetime
 
 
-def last_entry(*, tenant: Tenant, actions: Collection[str]) -> LastSave | None:
-    """Return who did one of these actions of the audit trail last in a tenant; None if nobody has."""
+def last_entry(*, tenant: Tenant, actions: Collection[str], target: str = "") -> LastSave | None:
+    """Return who did one of these actions of the audit trail last in a tenant, if given to a target; None if nobody."""
     entries = AuditEntry.objects.filter(tenant=tenant, action__in=actions).select_related("actor")
+    if target:
+        entries = entries.filter(target=target)
     entry = entries.order_by("-pk").first()
     return None if entry is None or entry.actor is None else LastSave(entry.actor.get_username(), entry.created_at)
+
+
+def newest(*saves: LastSave | None) -> LastSave | None:
+    """Return the newest of some saves; None if none is known."""
+    return max((save for save in saves if save is not None), key=lambda save: save.at, default=None)
+
+
+def _last_logged(row: models.Model, part: type[models.Model] | None = None) -> LastSave | None:
+    """Return who saved a row last on its page of the admin, or rows of a model there that are inlines."""
+    kind = ContentType.objects.get_for_model(row)
+    entries = LogEntry.objects.filter(content_type=kind, object_id=str(row.pk)).select_related("user")
+    if part is not None:
+        with translation.override(None):  # as Django's `construct_change_message` names inlines
+            entries = entries.filter(change_message__contains=f'"name": {json.dumps(str(part._meta.verbose_name))}')
+    entry = entries.order_by("-action_time", "-pk").first()
+    return None if entry is None else LastSave(entry.user.get_username(), entry.action_time)
 
 
 @contextmanager
@@ -84,10 +102,12 @@ class MergingForm(forms.ModelForm[Any]):
     """The base of the admin's model forms.
 
     Attributes:
+        parent_name: of an inline, the field with the row on whose page it is; else "".
         kept: labels of the fields that hold what somebody else has saved meanwhile, and the user has not changed.
     """
 
     shown_values = ShownField(label="", required=False)
+    parent_name = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -101,10 +121,9 @@ class MergingForm(forms.ModelForm[Any]):
         """Return who saved the row last, as the admin's log says; None if that is not known."""
         if self.instance.pk is None:
             return None
-        kind = ContentType.objects.get_for_model(self.instance)
-        entries = LogEntry.objects.filter(content_type=kind, object_id=str(self.instance.pk)).select_related("user")
-        entry = entries.order_by("-action_time", "-pk").first()
-        return None if entry is None else LastSave(entry.user.get_username(), entry.action_time)
+        parent = getattr(self.instance, self.parent_name) if self.parent_name else None
+        of_parent = None if parent is None else _last_logged(parent, type(self.instance))
+        return newest(_last_logged(self.instance), of_parent)
 
     @cached_property
     def changed_data(self) -> list[str]:
@@ -231,7 +250,9 @@ class MergingInline:
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
         shown = self.get_readonly_fields(request, obj)  # type: ignore[attr-defined]
         kwargs["form"] = _merging(kwargs.get("form", self.form), shown)  # type: ignore[attr-defined]
-        return super().get_formset(request, obj, **kwargs)  # type: ignore[misc]
+        formset = super().get_formset(request, obj, **kwargs)  # type: ignore[misc]
+        formset.form.parent_name = formset.fk.name
+        return formset
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         found = super().get_fieldsets(request, obj)  # type: ignore[misc]

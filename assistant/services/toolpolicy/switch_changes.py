@@ -192,6 +192,11 @@ def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> Lat
     )
 
 
+def switch_target(setting: ToolSetting) -> str:
+    """Return what the audit trail calls a switch."""
+    return f"{setting.assistant.slug}: {setting.tool}" if setting.assistant is not None else setting.tool
+
+
 def knows_tool(*, tenant_id: int, name: str) -> bool:
     """Return whether the catalogue or one of the tenant's external servers has a tool of this name."""
     return name in catalogue.registry() or any(

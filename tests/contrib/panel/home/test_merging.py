@@ -22,7 +22,7 @@ from django.urls import reverse
 from assistant.admin import TenantScopedAdmin
 from assistant.admin.base.merging import SHOWN, MergingAdmin, MergingForm, MergingInline
 from assistant.contrib.webhooks.models import Webhook
-from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Tenant, TenantLimits, ToolSetting
+from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Retention, Tenant, TenantLimits, ToolSetting
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.factories import switch_tool
@@ -144,6 +144,33 @@ def test_rows_of_inlines_are_merged_too(root: Client, others: Client, cast: Cast
     root.post(address, sent_by(root.get(address), **{f"{prefix}-policy": "off"}))
     others.post(address, sent_by(second, model="large"))
     assert ToolSetting.objects.get(pk=switch.pk).policy == "off"
+
+
+def test_a_conflict_in_an_inline_names_who_saved_it(root: Client, others: Client, cast: Cast) -> None:
+    Retention.objects.create(tenant=cast.acme, conversations=30)
+    address = change_page(cast.acme)
+    second = others.get(address)
+    prefix = next(form.prefix for form in forms_of(second) if isinstance(form.instance, Retention))
+    field = f"{prefix}-conversations"
+    root.post(address, sent_by(root.get(address), **{field: "31"}))
+    signed_in(cast.amy).post(address, sent_by(root.get(address), name="Acme and Sons"))
+    asked = others.post(address, sent_by(second, **{field: "61"})).content.decode()
+    assert "Changed meanwhile to “31” (root saved last" in asked
+
+
+@pytest.mark.parametrize("of_assistant", [False, True])
+def test_a_conflict_names_who_set_a_switch_on_the_board(
+    root: Client, others: Client, cast: Cast, of_assistant: bool
+) -> None:
+    switch = switch_tool(cast.acme, "current_time", "on", assistant=cast.support if of_assistant else None)
+    address = change_page(switch)
+    root.post(address, sent_by(root.get(address), config='{"a": 1}'))
+    second = others.get(address)
+    owner = cast.support.pk if of_assistant else ""
+    board = f"/admin/assistant/toolsetting/switchboard/{cast.acme.slug}/"
+    signed_in(cast.amy).post(board, {"set": f"{cast.acme.pk}:{owner}:current_time:off"})
+    asked = others.post(address, sent_by(second, policy="ask")).content.decode()
+    assert "Changed meanwhile to “Off” (amy saved last" in asked
 
 
 @pytest.mark.parametrize("where", ["/admin/assistant/tenant/{}/spend/", "/admin/spend/?tenant={}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -90,6 +91,35 @@ def test_a_reason_switches_off_until_its_end_and_stands_on_the_board(amys: Clien
     )
     stored.refresh_from_db()
     assert (stored.reason, stored.until) == ("", None)
+
+
+def test_an_end_without_a_reason_is_refused_and_a_reason_shows_as_off(amys: Client, cast: Cast) -> None:
+    setting = switch_tool(cast.acme, "current_time", "on")
+    change = f"{SETTINGS}{setting.pk}/change/"
+    form = {"tenant": cast.acme.pk, "assistant": "", "policy": "on", "tool": "current_time", "config": "{}"}
+    end = timezone.now() + timedelta(days=2)
+    until = {"until_0": f"{end:%Y-%m-%d}", "until_1": "10:00"}
+    asked = amys.post(change, {**form, "reason": "", **until})
+    assert asked.status_code == 200 and "An end needs a reason" in asked.content.decode()
+    saved = amys.post(change, {**form, "reason": "It is late", **until}, follow=True).content.decode()
+    assert "current_time: Off</a>” was changed" in saved
+    assert '<td class="field-off_because">It is late</td>' in saved
+    ToolSetting.objects.update(until=timezone.now() - timedelta(minutes=1))
+    listed = amys.get(SETTINGS).content.decode()
+    assert "It is late" not in listed and str(ToolSetting.objects.get()) == "current_time: On"
+
+
+def test_the_board_sees_that_a_form_has_set_an_assistants_switch(root: Client, amys: Client, cast: Cast) -> None:
+    setting = switch_tool(cast.acme, "current_time", "on", assistant=cast.support)
+    board = f"{SETTINGS}switchboard/acme/"
+    (seen,) = set(re.findall(r'name="seen" value="(\d+)"', root.get(board).content.decode()))
+    form = {"tenant": cast.acme.pk, "assistant": cast.support.pk, "tool": "current_time", "config": "{}"}
+    assert amys.post(f"{SETTINGS}{setting.pk}/change/", {**form, "policy": "off"}).status_code == 302
+    sent = {"set": f"{cast.acme.pk}:{cast.support.pk}:current_time:ask", "seen": seen}
+    assert "(Last set by amy, " in root.post(board, sent, follow=True).content.decode()
+    assert ToolSetting.objects.get().policy == "off"
+    root.post(board, {**sent, "set": f"{cast.acme.pk}::current_time:off"})
+    assert ToolSetting.objects.filter(assistant=None, policy="off").exists()
 
 
 def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast: Cast) -> None:
