@@ -121,7 +121,7 @@ test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools
 LOCK := $(TOOLS)/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
-	--custom-compile-command "make lock" --extra postgres --extra local-model --extra sign-in --extra anthropic --extra google --extra workers \
+	--custom-compile-command "make lock" --all-extras \
 	--group site
 
 $(TOOLS)/.installed:

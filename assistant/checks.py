@@ -18,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS
 from assistant.defaults import keys_from
 from assistant.optional_apps import (
     absent_families,
+    missing_packages,
     problems_of_settings,
     protecting_settings,
     setting_names,
@@ -69,6 +70,12 @@ def absent_apps(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for name, app in settings_of_absent_apps(settings, os.environ)
     ]
+
+
+@register()
+def packages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report packages that installed apps and settings need."""
+    return [Error(f"{problem}.", id="assistant.E011") for problem in missing_packages()]
 
 
 @register()

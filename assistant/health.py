@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import redis
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -17,7 +16,6 @@ from django.utils.crypto import constant_time_compare
 from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from prometheus_client import CONTENT_TYPE_LATEST
 
 from assistant.services import metrics
 from assistant.services.connections import shutdown
@@ -112,7 +110,7 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     token = bearer_of(request.headers)
     if not settings.METRICS_TOKEN or not constant_time_compare(token or "", settings.METRICS_TOKEN):
         return HttpResponse(status=404)
-    return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
 
 def _clock() -> tuple[str, Reading | None]:
@@ -147,6 +145,8 @@ def _row_level_security() -> bool:
 
 def _redis() -> str:
     """Return "ok", "full", "read-only" or "failed"."""
+    import redis
+
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS

@@ -39,6 +39,8 @@ class OptionalApp(AppConfig):
     enum_names: Mapping[str, str] = {}
 
     default_auto_field = "django.db.models.BigAutoField"
+    # The packages that the app needs besides the core's: the extra of each by the name of its module.
+    packages: Mapping[str, str] = {}
     # Django looks in an app's `apps` module, which imports this class, for the one configuration to use.
     default = False
     for_programs: tuple[str, ...] = ()
@@ -113,6 +115,18 @@ def urlpatterns() -> list[URLPattern | URLResolver]:
 def paths_for_programs() -> tuple[str, ...]:
     """Return what the paths of the installed apps' views begin with whose texts are for programs, not for people."""
     return tuple(path for app in installed() for path in app.for_programs)
+
+
+def missing_packages() -> Iterator[str]:
+    """Yield a sentence for each package that an installed app needs, or REDIS_URL, and that is not installed."""
+    needed = [(app.name, module, extra) for app in installed() for module, extra in app.packages.items()]
+    if settings.REDIS_URL:
+        needed.append(("REDIS_URL", "redis", "redis"))
+    if settings.METRICS_TOKEN:
+        needed.append(("METRICS_TOKEN", "prometheus_client", "metrics"))
+    for name, module, extra in needed:
+        if find_spec(module) is None:
+            yield f"{name} needs a package that is not installed: pip install 'tenant-assistant[{extra}]'"
 
 
 def problems_of_settings() -> list[str]:

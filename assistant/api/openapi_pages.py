@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import drf_spectacular_sidecar
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -47,7 +47,7 @@ SETTINGS: dict[str, Any] = {
 }
 # Where views are whose operations the schema describes.
 OURS = ("assistant.api.", "assistant.contrib.")
-SWAGGER_UI = Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"
+SWAGGER_UI = "static/drf_spectacular_sidecar/swagger-ui-dist"
 ASSETS = {
     "swagger-ui.css": "text/css",
     "swagger-ui-bundle.js": "text/javascript",
@@ -91,9 +91,10 @@ def pages(request: HttpRequest) -> HttpResponse:
 @cache_control(max_age=86400)
 def asset(request: HttpRequest, name: str) -> HttpResponseBase:
     """Serve a file of Swagger UI from its package, which a host project need not install as an app."""
-    if name not in ASSETS:
+    package = find_spec("drf_spectacular_sidecar")  # of the extra `api-docs`
+    if name not in ASSETS or package is None or package.origin is None:
         return not_found().response()
-    return FileResponse((SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
+    return FileResponse((Path(package.origin).parent / SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
 
 
 @csrf_exempt

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from assistant.asgi.request_heads import check_heads
 from assistant.services.connections import shutdown
 from assistant.services.connections.server_frame_bound import check_server
 from assistant.services.runs.manager import get_runs
@@ -21,7 +21,10 @@ async def lifespan(
         message = await receive()
         if message["type"] == "lifespan.startup":
             check_server(receive)
-            check_heads(receive)
+            if "uvicorn" in sys.modules:
+                from assistant.asgi.request_heads import check_heads
+
+                check_heads(receive)
             shutdown.handle_signals()
             await get_runs().start()
             await send({"type": "lifespan.startup.complete"})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
-from typing_extensions import TypeIs
 
 from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion, OnToolsChanged
 from assistant.core.client.tool_names import Resolver, find_tool, find_tool_of_call, single_sources
@@ -18,6 +17,9 @@ from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.definition.augmentation import takes_fields
 from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # A tool, a function, a name, an `McpServer`, an `Agent`, a `Registry`, an object or a class with methods that are
 # tools, a module, a mapping of names to these, or a list of these.

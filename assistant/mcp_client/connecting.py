@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from assistant.mcp_client.definitions import OnTools
 from assistant.mcp_client.endpoint import Endpoint
+from assistant.mcp_client.errors import RemoteFailure
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from mcp.client.session import ElicitationFnT
 
     from assistant.mcp_client.session import RemoteSession
+
+logger = logging.getLogger(__name__)
 
 # The module that imports the SDK.
 sessions = LazyModule("assistant.mcp_client.session")
@@ -38,7 +42,11 @@ async def connect(
     Raises:
         RemoteFailure: the session cannot be opened, or failed while it was used.
     """
-    session_module = await sessions.get()
+    try:
+        session_module = await sessions.get()
+    except ModuleNotFoundError as exc:
+        logger.error("A session with an MCP server needs a package: pip install 'tenant-assistant[mcp]'")
+        raise RemoteFailure("unreachable") from exc
     opening = session_module.open_session(endpoint, on_tools=on_tools, elicitation=elicitation, asks_people=asks_people)
     async with opening as session:
         yield session

@@ -87,7 +87,7 @@ _UNWRITABLE = ("MISCONF", "NOREPLICAS")
 
 def redis_problem(exc: BaseException | None) -> RedisProblem | None:
     """Return why Redis could not store anything; None for any other exception."""
-    if "redis" not in sys.modules:
+    if sys.modules.get("redis") is None:
         return None  # the exception is none of its
     from redis.exceptions import ConnectionError as NoConnection
     from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from assistant.services import gauges
 from assistant.toolkit.left_threads import left_threads
@@ -20,8 +19,16 @@ if TYPE_CHECKING:
     from assistant.core.toolcalls.protocols import ToolOutcome
     from assistant.core.values.messages import Usage
 
+try:
+    import prometheus_client as package
+except ImportError:  # without the extra `metrics`: nothing is counted
+    from assistant.services import no_metrics as package  # type: ignore[no-redef]  # with as much as is used here
+
+Counter, Gauge, Histogram = package.Counter, package.Gauge, package.Histogram
+CONTENT_TYPE = package.CONTENT_TYPE_LATEST
+
 # Without the `_created` series, which no dashboard uses.
-disable_created_metrics()  # type: ignore[no-untyped-call]
+package.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 OTHER = "other"
 UNKNOWN = "unknown"
@@ -233,7 +240,7 @@ gauges.watch(
     "The latest that a timer of the event loop was since this was last read.",
     _longest.take,
 )
-_gauges: dict[str, Gauge] = {}
+_gauges: dict[str, Any] = {}
 
 
 def exposition() -> bytes:
@@ -245,4 +252,4 @@ def exposition() -> bytes:
     _tool_threads.clear()
     for tool, count in left_threads.counts().items():
         _tool_threads.labels(_tool(tool)).inc(count)
-    return generate_latest()
+    return package.generate_latest()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import typing
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Thread
 from types import MappingProxyType
-from typing import Any, Generic, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 from uuid import UUID
-
-from typing_extensions import TypeVar
 
 from assistant.toolkit.carriers import Carrier, captured, captures, entered
 from assistant.toolkit.errors import MissingSecret, ToolError
@@ -30,7 +29,13 @@ _EMPTY: Mapping[str, Any] = FrozenDict()
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
 
 # The type of the dependencies; `ToolContext` alone is one of any.
-Deps = TypeVar("Deps", default=Any)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=Any)
+else:
+    # Python's own has defaults since 3.13, and only type checkers read them.
+    Deps = typing.TypeVar("Deps")
 
 # The primary key of a user: an int, str or UUID, depending on the project's user model.
 UserId: TypeAlias = Any

@@ -63,6 +63,9 @@ def _closure(own: Distribution, extras: Iterable[str]) -> Iterator[Distribution]
             wanted = Requirement(line)
             if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
                 continue
+            if canonicalize_name(wanted.name) == canonicalize_name(own.name):
+                waiting += [(own, of_it) for of_it in wanted.extras]  # an extra that is several others
+                continue
             for of_it in ("", *wanted.extras):
                 key = (canonicalize_name(wanted.name), of_it)
                 if key not in seen:

@@ -34,7 +34,7 @@ def installed(folder: Path) -> Iterator[tuple[dict[str, str], FakeProvider]]:
 @contextmanager
 def released(folder: Path) -> Iterator[tuple[dict[str, str], FakeProvider]]:
     """As `installed`, but with the wheel of a release, in an environment that has nothing else."""
-    programs = make_bare(folder / "bare", build(folder / "dist"))
+    programs = make_bare(folder / "bare", build(folder / "dist"), extras=["all"])
     with FakeProvider() as provider:
         yield _environment(provider, programs), provider
 

@@ -28,7 +28,7 @@ client = Client(headers={"host": "localhost"})
 client.force_login(get_user_model().objects.get())
 print(client.get("/assistant/t/initech/").content.decode())
 """
-PIP_INSTALL = "pip install ../tenant-assistant\n"
+PIP_INSTALL = 'pip install "../tenant-assistant[all]"\n'
 
 
 def write(text: str, project: Path) -> None:

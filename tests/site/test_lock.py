@@ -35,8 +35,9 @@ def declared(*groups: str) -> list[Requirement]:
     """Return the dependencies in pyproject.toml: the wheel's, its extras, and these groups of a checkout."""
     project = PROJECT["project"]
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    others = [line for line in lines if not line.startswith(f"{project['name']}[")]  # `all` names the others
     return [
-        *map(Requirement, lines),
+        *map(Requirement, others),
         *(Requirement(line) for group in groups for line in PROJECT["dependency-groups"][group]),
     ]
 

@@ -11,6 +11,7 @@ class McpServerConfig(OptionalApp):
     name = "assistant.contrib.mcp_server"
     label = "assistant_mcp_server"
     verbose_name = "Assistant: MCP server"
+    packages = {"mcp": "mcp"}
 
     def ready(self) -> None:
         # It is an ASGI application, because Django views are not told that a client has disconnected.

@@ -16,6 +16,7 @@ class SignInConfig(OptionalApp):
     name = "assistant.contrib.sign_in"
     label = "assistant_sign_in"
     verbose_name = "Assistant: sign-in beyond passwords"
+    packages = {"allauth": "sign-in"}
 
     def ready(self) -> None:
         from assistant.contrib.sign_in import checks  # noqa: F401 - registers the checks

@@ -11,6 +11,7 @@ class TimedConfig(OptionalApp):
     name = "assistant.contrib.timed"
     label = "assistant_timed"
     verbose_name = "Assistant: alarms and schedules"
+    packages = {"cronsim": "timed"}
     enum_names = {
         "AlarmState": "assistant.contrib.timed.models.Alarm.State",
         "ScheduleState": "assistant.contrib.timed.models.Schedule.State",

@@ -9,16 +9,18 @@ import logging
 import uuid
 from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
 from assistant.services.errors import describe_outage
 from assistant.services.outage_errors import REDIS_ERRORS
 from assistant.services.tenancy.members import Member
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +113,8 @@ class RedisConnectionLimiter:
 
     def __init__(self, url: str) -> None:
         timeout = REDIS_TIMEOUT_SECONDS
+        from redis.asyncio import Redis
+
         self._redis: Redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
         self._acquire = self._redis.register_script(ACQUIRE_SCRIPT)
         self._renew = self._redis.register_script(RENEW_SCRIPT)

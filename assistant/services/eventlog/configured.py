@@ -11,7 +11,6 @@ from django.db import connection
 from assistant.services.eventlog.file import FileLog
 from assistant.services.eventlog.log import EventLog
 from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis import RedisLog
 
 
 def configured_log(on_control: Callable[[str], None] = lambda message: None) -> EventLog:
@@ -21,6 +20,8 @@ def configured_log(on_control: Callable[[str], None] = lambda message: None) -> 
         on_control: called with every message that `EventLog.publish_control` sends in another process.
     """
     if settings.REDIS_URL:
+        from assistant.services.eventlog.redis import RedisLog
+
         return RedisLog(settings.REDIS_URL, on_control)
     folder = events_folder()
     return FileLog(folder) if folder else MemoryLog()

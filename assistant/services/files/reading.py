@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
 # Readers run at a lower priority than the server's event loop.
 _NICENESS = 10
 _PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
+# What they import in their processes.
+_PACKAGES = {_PDF: ("pypdf",), _OFFICE: ("mammoth", "python_calamine", "markdownify")}
 SLOW, MEMORY, BUSY, QUOTA = "slow", "memory", "busy", "quota"
 # By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
@@ -105,6 +108,9 @@ def _parsed(
     *,
     takes_empty: bool = False,
 ) -> str:
+    if missing := [name for name in _PACKAGES[worker] if find_spec(name) is None]:
+        logger.error("Reading files needs packages (%s): pip install 'tenant-assistant[documents]'", ", ".join(missing))
+        raise FileRefused("file_unreadable", _("Files of this type cannot be read here."))
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
     outcome, text = _outcome(worker, head, content, uploader)

@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
-from prometheus_client import Counter as MetricsCounter
 
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 from assistant.contrib.webhooks.services.events import TEST_EVENT, secrets_of, tell_of_due
+from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
@@ -42,7 +42,7 @@ CLAIM_TIMEOUT = timedelta(seconds=60)
 # Concurrent deliveries of one process, so that a slow receiver does not delay others.
 MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT = 4, 8
 # Outcomes: `delivered`, `pending` (to be retried) or `failed`.
-_deliveries = MetricsCounter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
+_deliveries = metrics.Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,137 @@
+"""The core imports what the package requires, and no more: what only some need are extras, named where they lack."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.docs.snippets import ROOT
+
+pytestmark = pytest.mark.once
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Distributions whose modules have other names.
+MODULES = {
+    "ag-ui-protocol": "ag_ui", "django": "django", "django-environ": "environ", "djangorestframework": "rest_framework",
+    "markdown-it-py": "markdown_it", "opentelemetry-api": "opentelemetry",
+}  # fmt: skip
+# Rooms that are there for an extra, or loaded by its settings, and what a module of them needs.
+OF_EXTRAS = (
+    "contrib/", "testing/", "mcp_client/", "providers/anthropic/", "providers/google/", "providers/embedded/",
+    "pages/accounts/", "services/eventlog/redis", "services/outage_errors", "services/metrics", "asgi/request_heads",
+    "management/commands/assistant_worker", "services/jobs/", "allauth_settings", "services/tenancy/second_factor",
+)  # fmt: skip
+EXTRAS = (
+    "redis", "mcp", "mcp_types", "pypdf", "mammoth", "python_calamine", "markdownify", "uvicorn", "websockets",
+    "cronsim", "prometheus_client", "drf_spectacular_sidecar",
+)  # fmt: skip
+# A site of the core where no extra can be imported: its addresses and its server's application load.
+WITHOUT = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))
+import django
+django.setup()
+import assistant.routing, assistant.urls, assistant.websocket.consumer
+from assistant.services.runs import manager
+from assistant.services.metrics import exposition
+from django.core.checks import run_checks
+print([problem.msg for problem in run_checks() if problem.id == "assistant.E011"], exposition())
+"""
+
+
+def required() -> set[str]:
+    names = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    return {MODULES.get(name, name.replace("-", "_")).lower() for name in names}
+
+
+def imported_at_once(tree: ast.AST) -> Iterator[str]:
+    """Yield the packages that a module imports when it is loaded: outside of functions and of blocks for types."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
+        else:
+            yield from imported_at_once(node)
+
+
+def core_imports() -> dict[str, str]:
+    """Return the packages that the core imports: a module of each by its name."""
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / "assistant").rglob("*.py")):
+        room = path.relative_to(ROOT / "assistant").as_posix()
+        if not room.startswith(OF_EXTRAS):
+            found |= dict.fromkeys(imported_at_once(ast.parse(path.read_text())), room)
+    return {name: room for name, room in found.items() if name not in sys.stdlib_module_names and name != "assistant"}
+
+
+def test_the_core_imports_what_the_package_requires() -> None:
+    # They belong to Django, httpx2 and pydantic.
+    parts = {"asgiref", "httpcore2", "pydantic_core"}
+    others = {name: room for name, room in core_imports().items() if name.lower() not in {*required(), *parts}}
+    assert others == {}
+
+
+def test_the_package_requires_nothing_that_the_core_does_not_import() -> None:
+    # Time zones are files; Django loads the others by their names.
+    assert required() - {name.lower() for name in core_imports()} <= {"tzdata"}
+
+
+def test_there_are_not_many() -> None:
+    assert len(PROJECT["dependencies"]) <= 20
+
+
+def run(script: str, **environment: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+    chosen = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_APPS": "core", "SECOND_FACTOR": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=kept | chosen | environment, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_core_works_without_any_extra() -> None:
+    assert run(WITHOUT).splitlines()[-1] == "[] b''"
+
+
+def test_what_an_installed_app_or_a_setting_lacks_is_named() -> None:
+    told = run(WITHOUT, METRICS_TOKEN="x" * 32)
+    assert "METRICS_TOKEN needs a package that is not installed: pip install 'tenant-assistant[metrics]'" in told
+
+
+def test_apps_name_extras_that_there_are() -> None:
+    named = {
+        extra
+        for path in sorted((ROOT / "assistant/contrib").glob("*/apps.py"))
+        for line in re.findall(r"^    packages = \{(.*)\}$", path.read_text(), re.MULTILINE)
+        for extra in re.findall(r': "([\w-]+)"', line)
+    }
+    assert {"mcp", "timed"} <= named <= {*PROJECT["optional-dependencies"]}
+
+
+def test_all_names_every_extra_but_databases_and_models() -> None:
+    (line,) = PROJECT["optional-dependencies"]["all"]
+    others = {"all", "postgres", "local-model", "anthropic", "google"}
+    assert Requirement(line).extras == {*PROJECT["optional-dependencies"]} - others
+
+
+def test_extras_hold_what_no_core_needs() -> None:
+    lines = [line for name, lines in PROJECT["optional-dependencies"].items() if name != "all" for line in lines]
+    assert not {canonicalize_name(Requirement(line).name) for line in lines} & {
+        canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]
+    }
