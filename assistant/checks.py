@@ -75,7 +75,7 @@ def absent_apps(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def packages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report packages that installed apps and settings need."""
-    return [Error(f"{problem}.", id="assistant.E011") for problem in missing_packages()]
+    return [Error(f"{problem}.", id="assistant.E012") for problem in missing_packages()]
 
 
 @register()

@@ -44,7 +44,7 @@ import assistant.routing, assistant.urls, assistant.websocket.consumer
 from assistant.services.runs import manager
 from assistant.services.metrics import exposition
 from django.core.checks import run_checks
-print([problem.msg for problem in run_checks() if problem.id == "assistant.E011"], exposition())
+print([problem.msg for problem in run_checks() if problem.id == "assistant.E012"], exposition())
 """
 
 
@@ -96,7 +96,7 @@ def test_there_are_not_many() -> None:
 
 def run(script: str, **environment: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
-    chosen = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_APPS": "core", "SECOND_FACTOR": "off"}
+    chosen = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_APPS": "core"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=kept | chosen | environment, capture_output=True, text=True,
         timeout=100, check=False,
