@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import django_stubs_ext
 from django.apps import AppConfig
@@ -51,5 +52,15 @@ class AssistantConfig(AppConfig):
             from assistant import hosting
 
             hosting.connect_signals()
+        log_prompts(settings)
         guard.connect_signals()
         attachments.connect_signals()
+
+
+def log_prompts(chosen: Any) -> None:
+    """Let whole prompts and replies of all tenants' runs be logged, if the settings say so."""
+    if chosen.LOG_PROMPTS:
+        from assistant.core.extensions.prompt_log import PromptLog
+        from assistant.services.runs.extensions.deployment import add_extension
+
+        add_extension(PromptLog())

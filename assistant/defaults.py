@@ -140,6 +140,9 @@ ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 # Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
 FAST_PATHS = _env.flag("FAST_PATHS", True)
 
+# Whether whole prompts and replies are logged (assistant.core.extensions.prompt_log).
+LOG_PROMPTS = _env.flag("LOG_PROMPTS", False)
+
 # Whether functions without a docstring are tools, described by their name (assistant.toolkit.describe_by_name).
 DESCRIBE_TOOLS_BY_NAME = _env.flag("DESCRIBE_TOOLS_BY_NAME", False)
 
@@ -187,6 +190,7 @@ __all__ = [
     "INVITATION_DAYS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
+    "LOG_PROMPTS",
     "LOOP_WATCH",
     "MAX_BODY_BYTES",
     "MAX_CONNECTIONS",

@@ -13,6 +13,7 @@ from assistant.core.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
+from assistant.core.extensions.prompt_log import PromptLog
 from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails
 from assistant.core.llm.usage_estimate import schema_tokens
@@ -49,6 +50,7 @@ __all__ = [
     "McpServer",
     "Message",
     "PlannedCall",
+    "PromptLog",
     "PromptTemplate",
     "PromptVariables",
     "Redact",

@@ -1,0 +1,56 @@
+"""Logs whole prompts and replies, for those who look for a mistake in them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from assistant.core.extensions.extension import Extension, ExtensionRun
+from assistant.core.extensions.sent_requests import content_of
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.messages import Reply
+from assistant.toolkit.logs import log_extra
+
+logger = logging.getLogger("assistant.prompts")
+
+# Of one message in the log.
+MAX_CHARACTERS = 100_000
+# E-mail addresses, numbers of cards, accounts and telephones, and what looks like a key or a token.
+PRIVATE = (
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"\+?\d(?:[ -]?\d){8,}",
+    r"(?i)(?:bearer +|sk-|ghp_|eyJ)[\w.~+/-]{10,}=*",
+)
+
+
+class PromptLog(Extension[None]):
+    """Logs each request to a model and its reply, whole, at the level INFO of the logger `assistant.prompts`.
+
+    They hold what people write and what tools return: switch it on to find a mistake, and off again.
+
+    Args:
+        redact: regular expressions of what is left out; by default addresses, long numbers and keys.
+        mark: stands in their place.
+    """
+
+    in_sub_agents = True
+
+    def __init__(self, *, redact: tuple[str, ...] = PRIVATE, mark: str = "[hidden]") -> None:
+        self._patterns = [re.compile(pattern) for pattern in redact]
+        self._mark = mark
+
+    async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:
+        self._log(run, "is sent", content_of(request).decode("utf-8", "replace"))
+        return request
+
+    async def after_reply(self, run: ExtensionRun[None], reply: Reply) -> None:
+        calls = "".join(f"\n{call.name} {call.arguments}" for call in reply.tool_calls)
+        self._log(run, "answers", f"{reply.text}{calls}")
+
+    def _log(self, run: ExtensionRun[None], what: str, text: str) -> None:
+        for pattern in self._patterns:
+            text = pattern.sub(self._mark, text)
+        cut = f"{text[:MAX_CHARACTERS]}…" if len(text) > MAX_CHARACTERS else text
+        extra: dict[str, Any] = log_extra(run.context)
+        logger.info("Run %s: %s %s: %s", run.context.run_id, run.model.name, what, cut, extra=extra)

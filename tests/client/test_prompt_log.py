@@ -1,0 +1,62 @@
+"""The log of whole prompts and replies, in a script and in tenants' runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from assistant.apps import log_prompts
+from assistant.client import ChatClient, PromptLog, ToolCall
+from assistant.providers import ScriptedModel
+from assistant.services.runs.extensions.deployment import ADDED
+from assistant.testing import ChatTester, answer_with
+from assistant.toolkit import tool
+from tests.base import Cast
+
+
+@tool
+def find(name: str) -> str:
+    """Find somebody."""
+    return "bob@example.com, card 4111 1111 1111 1111"
+
+
+def texts(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "assistant.prompts"]
+
+
+async def test_requests_and_replies_are_logged_without_what_is_private(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "assistant.prompts")
+    model = ScriptedModel([ToolCall("", "find", '{"name": "Bob"}'), "Found him."])
+    client = ChatClient(model=model, tools=[find], system="Be brief.", extensions=[PromptLog()])
+    await client.call("Where is Bob? My key is sk-abcdefghijklmnop.")
+    first, call, second, answer = texts(caplog)
+    assert "Be brief." in first and "Where is Bob?" in first and '"find"' in first
+    assert 'find {"name": "Bob"}' in call and "Found him." in answer
+    assert "[hidden], card [hidden]" in second
+    assert not any(private in text for text in texts(caplog) for private in ("bob@", "4111", "sk-abc"))
+
+
+async def test_nothing_is_logged_by_default(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    await ChatClient(model=ScriptedModel(["Hello."])).call("a secret word")
+    assert "a secret word" not in caplog.text
+
+
+@pytest.fixture
+def _switched_on() -> Iterator[None]:
+    log_prompts(SimpleNamespace(LOG_PROMPTS=True))
+    yield
+    ADDED.clear()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_switched_on", "provider")
+def test_a_deployment_switches_it_on_for_the_runs_of_its_tenants(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "assistant.prompts")
+    with answer_with(ScriptedModel(["Hello Alice.", "Title"])), ChatTester(cast.acme, cast.alice, "support") as chat:
+        assert chat.ask("Good morning").text == "Hello Alice."
+    request, reply = texts(caplog)[:2]
+    assert "Good morning" in request and "Hello Alice." in reply
