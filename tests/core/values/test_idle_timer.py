@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 
 from assistant.core.values.idle_timer import IdleTimer
+from tests.toolkit.test_call import eventually
 
 
 async def test_a_wait_that_takes_too_long_times_out_once_and_the_next_again() -> None:
     calls: list[str] = []
     idle_timer = IdleTimer(0.03, lambda: calls.append("long"))
     idle_timer.start()
-    await asyncio.sleep(0.1)
-    assert calls == ["long"]
+    await eventually(lambda: calls == ["long"])
     idle_timer.start()
-    await asyncio.sleep(0.1)
-    assert calls == ["long", "long"]
+    await eventually(lambda: calls == ["long", "long"])
 
 
 async def test_many_short_waits_do_not_time_out() -> None:
     calls: list[str] = []
-    idle_timer = IdleTimer(0.1, lambda: calls.append("long"))
-    for _ in range(30):
+    idle_timer = IdleTimer(0.5, lambda: calls.append("long"))
+    for _ in range(20):
         idle_timer.start()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
     idle_timer.stop()
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.6)  # longer than a wait may take: that nothing comes can only be waited for
     assert calls == []
 
 
