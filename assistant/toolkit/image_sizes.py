@@ -16,6 +16,8 @@ _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 # Segments before a JPEG's size; an honest one has some dozens.
 MAX_SEGMENTS = 10_000
+# Blocks of a GIF, of 255 bytes at most; one of 20 MB has 82,000.
+MAX_BLOCKS = 200_000
 MAX_ICONS = 32
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -66,8 +68,31 @@ def _jpeg(data: bytes) -> list[Size]:
 
 
 def _gif(data: bytes) -> list[Size]:
-    width, height = struct.unpack_from("<HH", data, 6)
-    return [(width, height)]
+    """Return the sizes of the screen and of frames beyond it: decoders enlarge the screen for them."""
+    width, height, flags = struct.unpack_from("<HHB", data, 6)
+    found = [(width, height)]
+    at, is_in_blocks = 13 + _colours(flags), False
+    for _ in range(MAX_BLOCKS):
+        if at >= len(data) or (data[at] == 0x3B and not is_in_blocks):
+            return found
+        if is_in_blocks:
+            is_in_blocks = data[at] > 0
+            at += 1 + data[at]
+        elif data[at] == 0x21:
+            at, is_in_blocks = at + 2, True
+        elif data[at] == 0x2C and at + 10 <= len(data):
+            left, top, frame_width, frame_height, flags = struct.unpack_from("<HHHHB", data, at + 1)
+            if left + frame_width > width or top + frame_height > height:
+                found.append((max(1, left + frame_width), max(1, top + frame_height)))
+            at, is_in_blocks = at + 11 + _colours(flags), True
+        else:
+            at += 1  # decoders skip what they do not know
+    return [(2**16, 2**16)]  # a frame may be hidden behind so many blocks
+
+
+def _colours(flags: int) -> int:
+    """Return the bytes of a GIF's table of colours."""
+    return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
 
 
 def _webp(data: bytes) -> list[Size]:

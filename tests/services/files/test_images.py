@@ -53,6 +53,20 @@ def test_an_image_of_more_than_fifty_megapixels_is_refused_by_its_header(media_t
         Media(make(10_001, 5_000), media_type)
 
 
+def test_a_frame_of_a_gif_beyond_its_screen_counts() -> None:
+    head = b"GIF89a" + struct.pack("<HHBBB", 10, 10, 0x80, 0, 0) + b"\0" * 6
+    comment = b"\x21\xfe\x03,,,\0"
+    small, large = (
+        b"," + struct.pack("<HHHHB", 0, 0, side, side, 0x80) + b"\0" * 6 + b"\x02\x02\x4c\x01\0"
+        for side in (10, 60_000)
+    )
+    assert sizes_of(head + comment + small + b";", "image/gif") == [(10, 10)]
+    assert sizes_of(head + comment + small + comment + large + b";", "image/gif") == [(10, 10), (60_000, 60_000)]
+    with pytest.raises(FileRefused, match="50 million pixels"):
+        read("a.gif", head + large + b";")
+    assert sizes_of(head + b"\x21\xfe" + b"\x01a" * 200_000, "image/gif") == [(2**16, 2**16)]
+
+
 def test_a_size_that_is_hidden_or_cannot_be_read_is_refused() -> None:
     with pytest.raises(FileRefused, match="at most 50 million pixels"):
         read("a.jpg", jpeg(9, 9, segments=MAX_SEGMENTS + 1))
