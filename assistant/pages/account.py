@@ -1,4 +1,4 @@
-"""A person's own page: name, language, appearance, and links to change their password and second factor."""
+"""A person's own page: name, language, appearance, password, and what optional apps add."""
 
 from __future__ import annotations
 
