@@ -20,7 +20,7 @@ from assistant.client.mcp_servers import OnQuestion, OnToolsChanged
 from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
 from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
-from assistant.core.client.stores import ConversationStore, load
+from assistant.core.client.stores import ConversationStore, key_of, load
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
@@ -319,6 +319,7 @@ class ChatClient(Generic[Deps]):
             context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
             deps=settings.get("deps", self._deps),
         )
+        key = key_of(conversation, context) if store is not None else ""
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
         toolset: Toolset
         tools: Sequence[Tool]
@@ -326,7 +327,7 @@ class ChatClient(Generic[Deps]):
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
                 toolset, tools = await self._tools.toolset(settings.get("tools"), context)
-                stored = await load(store, conversation) if store is not None else ()
+                stored = await load(store, key) if store is not None else ()
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -376,7 +377,7 @@ class ChatClient(Generic[Deps]):
             spent_seconds=time.monotonic() - began,
         )
         until = began + (limits.seconds or math.inf)
-        turn = Turn(plan, journal, sent, new, store, conversation, until)
+        turn = Turn(plan, journal, sent, new, store, key, until)
         # Spans are only collected by programs that have imported OpenTelemetry.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn

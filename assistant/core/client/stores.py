@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from assistant.core.values.messages import Message
+from assistant.toolkit import ToolContext
 from assistant.toolkit.calls.gate import HandedIn, called
 
 # The time of one call of a store.
@@ -14,7 +16,7 @@ STORE_SECONDS = 60.0
 
 
 class ConversationStore(Protocol):
-    """Keeps messages by a conversation's key. Implement it to use a file, a cache or a database.
+    """Keeps messages by a conversation's key, which is opaque. Implement it to use a file, a cache or a database.
 
     The methods may also be sync functions, which run in a thread.
     """
@@ -37,6 +39,21 @@ class InMemoryStore:
 
     async def append(self, key: str, messages: Sequence[Message]) -> None:
         self._messages[key].extend(messages)
+
+
+def key_of(conversation: str, context: ToolContext[Any]) -> str:
+    """Return the key of a conversation in a store: with the tenant and the user of the context, if it has any.
+
+    What one of them calls `c1` is never what another calls so.
+    """
+    tenant, user = context.tenant, context.user
+    owner = [
+        {"id": str(tenant.id)} if tenant.id is not None else {"slug": tenant.slug},
+        {"id": str(user.id)} if user.id is not None else {"username": user.username},
+    ]
+    if owner == [{"slug": ""}, {"username": ""}]:
+        return conversation
+    return json.dumps([*owner, conversation])
 
 
 async def load(store: ConversationStore, key: str) -> Sequence[Message]:
