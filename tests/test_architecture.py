@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -45,3 +46,12 @@ def test_what_the_app_adds_to_other_models_carries_its_name() -> None:
     names = {str(relation.get_accessor_name()) for relation in ours}
     assert "assistant_memberships" in names
     assert sorted(name for name in names if not name.startswith("assistant_")) == []
+
+
+def test_what_security_names_is_there() -> None:
+    """Among these tests, which run before each landing, since files move more often than SECURITY.md is read."""
+    text = (ROOT / "SECURITY.md").read_text()
+    for name in sorted(set(re.findall(r"`((?:tests|benchmarks|docs)/[^`]*)`", text))):
+        path, _, function = name.partition("::")
+        assert (ROOT / path).exists(), name
+        assert not function or re.search(rf"^(async )?def {function}\(", (ROOT / path).read_text(), re.MULTILINE), name
