@@ -61,7 +61,7 @@ def _request_of(request: httpx2.Request) -> dict[str, Any] | None:
 
 
 def _is_refusal(status: int) -> bool:
-    return status in (401, 403) or status >= 500
+    return status in (401, 403, 408, 429) or status >= 500
 
 
 async def _readable(response: httpx2.Response, request_id: RequestId) -> httpx2.Response:

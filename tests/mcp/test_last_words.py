@@ -28,7 +28,11 @@ async def refused(provider: FakeProvider, status: int, body: Any) -> RemoteFailu
 
 @pytest.mark.parametrize(
     ("status", "kind", "sentence"),
-    [(401, "unauthorized", "did not accept our credentials"), (403, "forbidden", "does not allow this")],
+    [
+        (401, "unauthorized", "did not accept our credentials"),
+        (403, "forbidden", "does not allow this"),
+        (429, "failing", "is failing. Try again later"),
+    ],
 )
 async def test_a_refusal_of_the_key_is_told_from_one_of_the_request(
     fake_provider: FakeProvider, status: int, kind: str, sentence: str
