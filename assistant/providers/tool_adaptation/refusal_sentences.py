@@ -38,8 +38,7 @@ _VAGUE = re.compile(
 
 def named_tools(error: ModelError, tools: Sequence[Tool]) -> list[Tool]:
     """Return the tools that a refusal names, by their names or their places in the request."""
-    said = said_in(error)
-    places = _FUNCTION_PLACE.findall(said) or _PLACE.findall(said) or _PATH.findall(_whole(error))
+    said, places = said_in(error), _places(error)
     by_place = [tools[int(place)] for place in dict.fromkeys(places) if len(place) < 4 and int(place) < len(tools)]
     by_name = [tool for tool in tools if _names(said, tool.name)]
     # A name is what the provider means; it may count places otherwise.
@@ -62,13 +61,20 @@ def may_be_a_tool(error: ModelError, tools: Sequence[Tool], *, is_typed: bool, h
     if error.kind:
         return False  # which the turn handles
     said = said_in(error)
-    if _FUNCTION_PLACE.search(said) or _PLACE.search(said) or _PATH.search(_whole(error)):
+    if _places(error):
         return True
     if _GRAMMAR.search(said):
         return not is_typed
     if _ABOUT_OTHERS.search(said):
         return False
     return bool(_ABOUT_TOOLS.search(said) or (has_new and _VAGUE.search(said)))
+
+
+def _places(error: ModelError) -> list[str]:
+    """Return the places in the list of tools that a refusal names: in its sentence, as a path, or as its `param`."""
+    said = said_in(error)
+    found = _FUNCTION_PLACE.findall(said) or _PLACE.findall(said) or _PATH.findall(_whole(error))
+    return found or (_PLACE.findall(error.details.code) if error.details is not None else [])
 
 
 def said_in(error: ModelError) -> str:

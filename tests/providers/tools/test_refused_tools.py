@@ -231,6 +231,7 @@ BROKEN = {"loc": ["body", "tools", 3, "function", "parameters"], "msg": "Input s
 UNSAID = {
     "a path": (422, {"detail": [{"type": "dict_type", **BROKEN}]}),
     "a path in a text": (400, {"error": {"message": "[{'type': 'x', 'loc': ('body', 'tools', 3, 'function')}]"}}),
+    "a path as its parameter": (400, {"error": {"message": "Invalid.", "param": "tools[3].function.parameters"}}),
     "a grammar": (400, {"error": {"message": "Failed to compile the grammar"}}),
     "nothing": (400, {"error": {"message": "Bad request"}}),
     "not even that": (400, {}),
