@@ -27,7 +27,7 @@ from assistant.toolkit.schema.bounds import InvalidSchema
 from assistant.toolkit.schema.check import TooCostly, unknown_names
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
 from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
-from assistant.toolkit.schema.exact_types import ExactTypes, exact_types_of
+from assistant.toolkit.schema.exact_types import ExactTypes, chosen_sentence, exact_types_of
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.own_functions import has_own_functions
 from assistant.toolkit.schema.parameters import (
@@ -128,11 +128,15 @@ class Signature:
     def _invalid(self, exc: ValidationError, parsed: dict[str, Any]) -> InvalidArguments:
         if self.has_functions:
             refuse_awaitable_inputs(exc)
-        found = list(problems_of(exc, parsed))
-        # What pydantic refuses itself, it says better: with the right form.
+        converted = self._converted(parsed)
+        forms = dict(converted)
+        # What pydantic refuses itself, it says better, unless it has taken digits for a moment, and refuses that.
+        found = dict.fromkeys(
+            (path, chosen_sentence(said, forms.get(path, ""))) for path, said in problems_of(exc, parsed)
+        )
         named = {path for path, _ in found}
-        converted = [problem for problem in self._converted(parsed) if problem[0] not in named]
-        return invalid_arguments([*found, *converted], self.parameters)
+        more = [problem for problem in converted if problem[0] not in named]
+        return invalid_arguments([*found, *more], self.parameters)
 
     def _converted(self, parsed: dict[str, Any]) -> list[Problem]:
         """Return the problems of values that the validator would convert to another type."""

@@ -51,6 +51,11 @@ class ExactTypes:
         return self._checker.problems(value, _problems)
 
 
+def chosen_sentence(said: str, converted: str) -> str:
+    """Return what to say of a value that pydantic refuses and would convert: the one that has the right form."""
+    return converted if converted in _SENTENCES.values() and '"2031-' not in said else said
+
+
 def exact_types_of(adapter: TypeAdapter[Any], *, is_closed: bool) -> ExactTypes | None:
     """Return the types that a validator declares; None if pydantic itself keeps to them.
 

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field, IPvAnyAddress, NaiveDatetime
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    FutureDatetime,
+    IPvAnyAddress,
+    NaiveDatetime,
+)
 from typing_extensions import TypeAliasType, TypedDict
 
 from assistant.client import ChatClient, Decision, ToolCall
@@ -94,6 +103,9 @@ def test_the_model_reads_the_right_form() -> None:
         (int | dt.datetime, "20310307", "value", DATETIME),
         (Moment | str, "20310307", "value", DATETIME),
         (Annotated[dt.datetime, Field(gt=dt.datetime(1960, 1, 1, tzinfo=dt.UTC))], "20310307", "value", DATETIME),
+        (Annotated[dt.datetime, Field(gt=dt.datetime(2000, 1, 1, tzinfo=dt.UTC))], "20310307", "value", DATETIME),
+        (NaiveDatetime, "20310307", "value", DATETIME),
+        (FutureDatetime, "20310307", "value", DATETIME),
         (Annotated[dt.datetime, AfterValidator(lambda value: value)], "20310307", "value", DATETIME),
         (list[dt.datetime], ["2031-03-07T10:00:00", "20310307"], "value.1", DATETIME),
         (tuple[str, dt.datetime], ["a", "20310307"], "value.1", DATETIME),
