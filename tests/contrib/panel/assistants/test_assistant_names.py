@@ -11,10 +11,19 @@ from tests.contrib.panel.conftest import say_something
 BOTH = ("Support (acme/support)", "Support (globex/support)")
 
 
-@pytest.mark.parametrize("model", ["run", "conversation", "usageentry", "promptversion", "widgetorigin"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "assistant/run",
+        "assistant/conversation",
+        "assistant/usageentry",
+        "assistant/promptversion",
+        "assistant_end_users/widgetorigin",
+    ],
+)
 def test_a_filter_names_each_assistants_tenant(root: Client, amys: Client, cast: Cast, model: str) -> None:
     say_something(cast)
-    address = f"/admin/assistant/{model}/"
+    address = f"/admin/{model}/"
     page = root.get(address).content.decode()
     assert all(name in page for name in BOTH)
     assert BOTH[1] not in amys.get(address).content.decode()
