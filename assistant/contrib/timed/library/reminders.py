@@ -71,7 +71,7 @@ def set_alarm(
     at: Annotated[
         str,
         Param(
-            "Clock time, like 10:42, tomorrow 10:42 or 2026-11-21T10:42, or a wait, like in 5 minutes.",
+            "Like 10:42, tomorrow 10:42, 2026-11-21T10:42 or in 5 minutes.",
             max_length=50,
         ),
     ],
