@@ -20,6 +20,7 @@ from assistant.contrib.openai_api.services.request_fields import (
     check_turns,
     flag_of,
     function_tools,
+    go_on_after,
     number_of,
     text_of,
 )
@@ -114,6 +115,10 @@ def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[tuple[
                 question = message.id
     if not messages:
         raise InvalidRequest("messages", "must have something to answer.")
+    if (go_on := go_on_after(messages)) is not None:
+        messages.append(go_on)
+        where.append(where[-1])
+        question = go_on.id
     check_turns(messages, where, name="messages")
     return tuple(messages), question
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,8 @@ MAX_MESSAGES = 2000
 # Characters of one message: more than fits into a model's window, to which the history is cut.
 MAX_SAID = 4_000_000
 MAX_ID_LENGTH = 128
+# For the model, not for people.
+GO_ON = "Go on where your last message ends. Do not repeat it."
 # OpenAI's names of what is wrong with a request.
 ErrorCode = Literal[
     "invalid_value",
@@ -97,15 +100,26 @@ def _function_tool(function: Mapping[str, Any], where: str) -> Tool:
         raise InvalidRequest(where.removesuffix(".function"), str(exc)) from exc
 
 
+def go_on_after(messages: Sequence[Message]) -> Message | None:
+    """Return what asks the model to go on with its own last answer; None if something else is to be answered.
+
+    OpenAI's APIs accept a history that ends with an answer, as clients send it whose user has chosen to continue. Not
+    every provider does.
+    """
+    if not messages or messages[-1].role != "assistant" or messages[-1].tool_calls:
+        return None
+    return Message("user", GO_ON, id=uuid.uuid4().hex)
+
+
 def check_turns(messages: Sequence[Message], where: Sequence[str], *, name: str) -> None:
-    """Check that each tool call is answered at once, and that the messages end with something to answer.
+    """Check that each tool call is answered at once.
 
     Args:
         where: the field that each message came in, for errors.
         name: the field that holds all of them.
 
     Raises:
-        InvalidRequest: a call is not answered, an answer has no call, or the last message is an answer of the model.
+        InvalidRequest: a call is not answered, or an answer has no call.
     """
     open_calls: set[str] = set()
     for message, place in zip(messages, where, strict=True):
@@ -116,5 +130,5 @@ def check_turns(messages: Sequence[Message], where: Sequence[str], *, name: str)
         elif open_calls:
             raise InvalidRequest(place, "comes before every tool call was answered by a tool message.")
         open_calls.update(call.id for call in message.tool_calls)
-    if open_calls or messages[-1].role == "assistant":
+    if open_calls:
         raise InvalidRequest(name, "must end with a user's message, or with answers to all tool calls.")

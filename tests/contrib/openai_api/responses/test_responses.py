@@ -10,7 +10,7 @@ import httpx2
 import openai
 import pytest
 
-from assistant.contrib.openai_api.services.request_fields import InvalidRequest
+from assistant.contrib.openai_api.services.request_fields import GO_ON, InvalidRequest
 from assistant.contrib.openai_api.services.responses.prepare import stateless_input
 from assistant.contrib.openai_api.services.responses.request import parse_response
 from assistant.contrib.openai_api.services.responses.stored import messages_before
@@ -156,6 +156,17 @@ async def test_a_response_continues_an_earlier_one(
     told = [one["content"] for one in fake_provider.requests[2].messages[1:]]
     assert told == ["I am Ann", "Hello Ann", "Who?", "You are Ann", "And now?"]
     assert [one["content"] for one in fake_provider.requests[3].messages[1:]] == ["I am Ann", "Hello Ann", "Other"]
+
+
+async def test_an_input_that_ends_with_an_answer_goes_on(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("three.")
+    history: Any = [{"role": "user", "content": "Count"}, {"role": "assistant", "content": "One, two,"}]
+    async with client_of(uvicorn_server, cast) as client:
+        response = await client.responses.create(model="support", input=history)
+    assert response.output_text == "three."
+    assert [one["content"] for one in fake_provider.requests[-1].messages[1:]] == ["Count", "One, two,", GO_ON]
 
 
 async def test_the_callers_history_is_kept_with_the_response(
@@ -572,7 +583,6 @@ async def test_a_response_that_breaks_off_fails_in_the_stream(
         ({"input": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "input[0].content[0]", "invalid_value"),
         ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input[0].content[0]", "invalid_value"),
         ({"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}, "input[0]", "invalid_value"),
-        ({"input": [{"role": "assistant", "content": "x"}]}, "input", "invalid_value"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0]", "item_not_found"),
         ({"input": [{"type": ["message"], "role": "user"}]}, "input[0].type", "invalid_value"),
         ({"input": [{"role": "user", "content": [{"type": {}, "text": "x"}]}]}, "input[0].content[0]", "invalid_value"),

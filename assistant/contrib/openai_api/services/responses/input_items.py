@@ -12,6 +12,7 @@ from assistant.contrib.openai_api.services.request_fields import (
     MAX_MESSAGES,
     MAX_SAID,
     InvalidRequest,
+    go_on_after,
     text_of,
 )
 from assistant.contrib.openai_api.services.responses.ids import parse_file_id, parse_item_id
@@ -267,6 +268,11 @@ class Turns:
             self._append(message, where)
         self._calls, self._results, self._has_own_results, self._where_called = [], [], False, ""
 
+    def ask(self, message: Message) -> None:
+        """Put a user's message behind the others."""
+        self._append(message, self.where[-1])
+        self.question = message.id
+
     def _append(self, message: Message, where: str) -> None:
         self.messages.append(message)
         if message.role == "assistant":
@@ -284,4 +290,6 @@ def new_messages(items: Sequence[Said | Called | Answered], *, inline: Callable[
     for item in items:
         turns.add(item, inline=inline)
     turns.end()
+    if (go_on := go_on_after(turns.messages)) is not None:
+        turns.ask(go_on)
     return turns
