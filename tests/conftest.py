@@ -34,7 +34,7 @@ from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
 from tests.live import KINDS, Server, SharedServer, serve, shared
-from tests.needs import mark, may_be_pure, needs_apps
+from tests.needs import is_whole_site, mark, may_be_pure, needs_apps
 from tools.assistant_demo import FIXTURES, load_demo
 
 if apps.is_installed("assistant.contrib.panel"):
@@ -90,7 +90,9 @@ def _kind(item: pytest.Item) -> int:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import only modules that may have pure tests if no others are asked for, and those of the core if it is alone."""
     is_module = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
-    if is_module and os.environ.get("TEST_APPS") == "core" and needs_apps(collection_path):
+    # A package or a conftest of the whole site's rooms imports models of absent apps too.
+    is_of_apps = is_whole_site(collection_path) or (is_module and needs_apps(collection_path))
+    if is_of_apps and os.environ.get("TEST_APPS") == "core":
         return True
     return True if config.option.markexpr == "pure" and is_module and not may_be_pure(collection_path) else None
 

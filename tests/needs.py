@@ -18,7 +18,7 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
-WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance"}
+WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "benchmarks"}
 NEEDS_APPS = re.compile(
     r"\bassistant(\.contrib|_evaluations|_timed|_end_users|_sign_in)\b|\btests\.(contrib|mcp\.talking|isolation)\b"
     r"|/mcp/|/admin/|[\"']admin:"
@@ -26,6 +26,7 @@ NEEDS_APPS = re.compile(
     r"|\banswer_page\b"
     # Pages with the widget of `end_users`.
     r"|\btests\.browser\.test_widget|/end-user-tokens/|/widget-token/|<tenant-assistant"
+    r"|\btests\.browser\.chat\.test_attachments\b|\b[Pp]asskey"
     # The tools of `timed`.
     r"|\b(set|list|cancel)_alarms?\b|\bschedule_question\b"
 )
@@ -54,7 +55,13 @@ def needs_apps(path: Path) -> bool:
     rooms = path.relative_to(Path(__file__).parent).parts
     if rooms[0] == "admin":
         return False  # the plain pages of models, which are the core's
-    return bool(WHOLE_SITE & {*rooms}) or NEEDS_APPS.search(path.read_text()) is not None
+    return is_whole_site(path) or NEEDS_APPS.search(path.read_text()) is not None
+
+
+def is_whole_site(path: Path) -> bool:
+    """Return whether a module or a folder is in a room of tests about the whole site."""
+    folder = Path(__file__).parent
+    return path.is_relative_to(folder) and bool(WHOLE_SITE & {*path.relative_to(folder).parts})
 
 
 @cache

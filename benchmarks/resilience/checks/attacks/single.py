@@ -33,7 +33,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
     PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
     SUGGESTED: [
-        "tests/services/runs/test_follow_ups.py"
+        "tests/services/runs/extensions/test_follow_ups.py"
         "::test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside"
     ],
     INVITED: [
