@@ -131,7 +131,7 @@ def _chat_page(
         "sees_images": sees_images,
         "reads_pdfs": provider is not None and provider.reads_pdfs,
         "is_small": provider is not None and provider.is_small,
-        "notices": json.dumps(notice_scripts()),
+        "notices": notice_scripts(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),

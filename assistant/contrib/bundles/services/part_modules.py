@@ -6,13 +6,14 @@ _modules: list[str] = []
 
 
 def add_parts(module: str) -> None:
-    """Add lists to bundles.
+    """Add lists to bundles; once, however often it is called.
 
     Args:
         module: the dotted name of a module with a tuple `PARTS` of `parts.AddedPart`. It is imported with the first
             bundle.
     """
-    _modules.append(module)
+    if module not in _modules:
+        _modules.append(module)
 
 
 def part_modules() -> tuple[str, ...]:

@@ -80,7 +80,7 @@ export class Chat {
     this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
     const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem(gettext("Files cannot be sent to the assistant. Copy their text, please.")));
     catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
-    for (const [name, script] of Object.entries(JSON.parse(this.#page.dataset.notices ?? "{}"))) {
+    for (const [, name, script] of (this.#page.dataset.notices ?? "").matchAll(/(\S+) (\S+)/g)) {
       this.#connection.addEventListener("open", () => this.#connection.send({ type: name }));
       this.#connection.addEventListener("frame", ({ detail }) => detail.name === name && !detail.metadata && this.#showNotice(name, script, detail.value));
     }
