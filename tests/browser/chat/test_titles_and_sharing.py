@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from assistant.models import Assistant, Provider, Tenant
 from tests.base import Cast
@@ -82,6 +83,33 @@ async def test_another_model_answers_again_by_keyboard_and_its_answer_says_so(pa
     await page.get_by_label("Try again with another model").click()
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("button", name="Try again with small-model")).to_be_hidden()
+
+
+async def test_a_list_of_links_that_comes_late_hides_no_newer_link(page: Page) -> None:
+    made = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        """The list as it was asked for, sent after the link was made."""
+        if route.request.method != "GET":
+            await route.continue_()
+            return
+        answer = await route.fetch()
+        await made.wait()
+        await route.fulfill(response=answer)
+
+    await ask(page, "How do I return a sheep?")
+    await expect(page.locator("#title")).to_have_text("Returns of sheep")
+    await page.route("**/shares/", late)
+    async with page.expect_request(lambda request: request.url.endswith("/shares/")):
+        await page.locator("#conversation-menu > summary").click()
+        await page.get_by_role("button", name="Share…").click()
+    dialog = page.get_by_role("dialog", name="Share this conversation")
+    await dialog.get_by_role("button", name="Make a link").click()
+    await expect(dialog.get_by_role("link")).to_be_visible()
+    async with page.expect_response(lambda response: response.url.endswith("/shares/")):
+        made.set()
+    await page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
+    await expect(dialog.get_by_role("link")).to_be_visible()
 
 
 async def test_a_conversation_is_shared_read_by_a_colleague_and_revoked(

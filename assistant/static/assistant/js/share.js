@@ -25,7 +25,13 @@ export async function openShare(address) {
       problem.hidden = false;
     }
   };
-  const show = ({ shares }) => list.replaceChildren(...shares.map(entry));
+  // A list that was asked for before a link was made or revoked may come after the newer one.
+  let newest = 0;
+  const show = async (asked) => {
+    const number = (newest += 1);
+    const { shares } = await asked;
+    if (number === newest) list.replaceChildren(...shares.map(entry));
+  };
   const entry = ({ id, url, created_at: made }) => {
     const copy = make("button.button", { type: "button" }, gettext("Copy"));
     copy.onclick = async () => {
@@ -35,7 +41,7 @@ export async function openShare(address) {
     };
     const revoke = () => attempt(async () => {
       await ask(`${address}${id}/revoke/`, "POST");
-      show(await ask(address, "GET"));
+      await show(ask(address, "GET"));
       announce(gettext("Link revoked"));
       byId("share-make").focus();
     });
@@ -44,11 +50,11 @@ export async function openShare(address) {
     return make("li", {}, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: revoke, "aria-label": gettext("Revoke the link of %(time)s", { time: when }) }, gettext("Revoke")));
   };
   byId("share-make").onclick = () => attempt(async () => {
-    show(await ask(address, "POST"));
+    await show(ask(address, "POST"));
     announce(gettext("Link made"));
     list.querySelector("button")?.focus();
   });
   list.replaceChildren();
   dialog.showModal();
-  await attempt(async () => show(await ask(address, "GET")));
+  await attempt(() => show(ask(address, "GET")));
 }
