@@ -116,6 +116,8 @@ async def test_the_hosts_styles_change_nothing_in_the_chat(
 async def test_our_styles_change_nothing_in_the_hosts_pages(style: str, browser: Browser, host: Server) -> None:
     made = await visitor(browser, host, style)
     page = await made.open("/orders/")
+    # What lies below the mouse looks another way, which the browser may notice only later.
+    await page.mouse.move(0, 800)
     await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     before = await page.evaluate(OF_HOST)
     await page.evaluate(ADD_SHEETS, ["base", "chat", "answer"])
