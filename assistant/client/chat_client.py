@@ -332,7 +332,10 @@ class ChatClient(Generic[Deps]):
             if not limit.expired():
                 raise
             # The turn fails at its beginning: no time is left.
-            toolset, tools, stored, store = FixedToolset([]), [], (), None
+            toolset = FixedToolset([])
+            tools = []
+            stored = ()
+            store = None
         new = with_files(
             (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),

@@ -114,7 +114,8 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("protocol", visible(sentence(exc, root="the answer", limit=3)))
         case httpx2.HTTPStatusError():
             # Not the text of the exception, which has a second line with a link.
-            code, words = exc.response.status_code, words_of(exc.response)
+            code = exc.response.status_code
+            words = words_of(exc.response)
             kind: FailureKind = _KINDS.get(code, "failing" if code >= 500 else "error")
             status = f"HTTP {code} {exc.response.reason_phrase}".strip()
             return RemoteFailure(kind, status, said=words if kind in _EXPLAINED else "").with_words(words)

@@ -255,7 +255,9 @@ def _parsed(code: str) -> ast.expr:
 
 def _end_of_list(text: str) -> int:
     """Return the position after the list that a text begins with; brackets within its texts do not count."""
-    level, quote, at = 0, "", 0
+    level = 0
+    quote = ""
+    at = 0
     while at < len(text):
         character = text[at]
         if quote:

@@ -85,7 +85,9 @@ class WrittenCalls:
         if not self._is_whole:
             held = "".join((self._held, *self._more, text))
             self._shown.append(held)
-            self._held, self._more, self._is_call = "", [], False
+            self._held = ""
+            self._more = []
+            self._is_call = False
             yield TextDelta(held)
 
     def _looked_at(self) -> Iterator[Delta]:
@@ -97,7 +99,8 @@ class WrittenCalls:
                 found = beginning_of(text, self._schemas, begins_line=True)
                 if found.is_call is None:
                     return
-                self._is_call, self._is_whole = found.is_call, found.is_call and found.is_marked
+                self._is_call = found.is_call
+                self._is_whole = found.is_call and found.is_marked
             self._has_begun = True
             if self._is_call:
                 self._size = len(self._held)
@@ -108,14 +111,17 @@ class WrittenCalls:
         """Pass on the text up to where a call begins, or may begin."""
         if not self._schemas:
             self.is_idle = True
-        text, at = self._held, len(self._held)
+        text = self._held
+        at = len(self._held)
         for found in BEGINNINGS.finditer(text) if self._schemas else ():
             is_call = self._begins_call(text, found.start())
             if is_call is not False:
                 at = found.start()
-                self._is_call, self._is_named = bool(is_call), False
+                self._is_call = bool(is_call)
+                self._is_named = False
                 break
-        self._held, self._size = text[at:], len(text) - at
+        self._held = text[at:]
+        self._size = len(text) - at
         if at:
             self._shown.append(text[:at])
             yield TextDelta(text[:at])
@@ -154,7 +160,8 @@ class WrittenCalls:
         try:
             calls, rest = read_calls(held.strip(), self._schemas)
         except NotACall:
-            calls, rest = [], held
+            calls = []
+            rest = held
         if rest.strip() or reply.finish_reason not in ("stop", "tool_calls"):
             return [TextDelta(held)], reply
         return [], self._with_calls(reply, "".join(self._shown), calls)

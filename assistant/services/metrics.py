@@ -24,7 +24,9 @@ try:
 except ImportError:  # without the extra `metrics`: nothing is counted
     from assistant.services import no_metrics as package  # type: ignore[no-redef]  # with as much as is used here
 
-Counter, Gauge, Histogram = package.Counter, package.Gauge, package.Histogram
+Counter = package.Counter
+Gauge = package.Gauge
+Histogram = package.Histogram
 CONTENT_TYPE = package.CONTENT_TYPE_LATEST
 
 # Without the `_created` series, which no dashboard uses.

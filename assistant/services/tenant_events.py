@@ -18,8 +18,10 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.services.run_key import RunKey
 
-RUN_FINISHED, APPROVAL_WANTED = "run.finished", "approval.wanted"
-QUOTA_REACHED, SPEND_THRESHOLD = "quota.reached", "spend.threshold"
+RUN_FINISHED = "run.finished"
+APPROVAL_WANTED = "approval.wanted"
+QUOTA_REACHED = "quota.reached"
+SPEND_THRESHOLD = "spend.threshold"
 TOOL_INCIDENT = "tool.incident"
 _described: dict[str, str | Promise] = {
     RUN_FINISHED: _("run.finished: a run has ended, with or without an error"),

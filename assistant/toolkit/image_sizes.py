@@ -71,7 +71,8 @@ def _gif(data: bytes) -> list[Size]:
     """Return the sizes of the screen and of frames beyond it: decoders enlarge the screen for them."""
     width, height, flags = struct.unpack_from("<HHB", data, 6)
     found = [(width, height)]
-    at, is_in_blocks = 13 + _colours(flags), False
+    at = 13 + _colours(flags)
+    is_in_blocks = False
     for _ in range(MAX_BLOCKS):
         if at >= len(data) or (data[at] == 0x3B and not is_in_blocks):
             return found

@@ -86,7 +86,8 @@ async def _check(watched: _Watched) -> None:
                     for tenant, log in watched.logs
                     if blocks != watched.blocks or of_tenants.get(tenant, {}) != watched.of_tenants.get(tenant, {})
                 ]
-                watched.blocks, watched.of_tenants = blocks, of_tenants
+                watched.blocks = blocks
+                watched.of_tenants = of_tenants
                 for log in changed:
                     log.notify_change(TOOLS)
             try:

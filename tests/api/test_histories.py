@@ -214,7 +214,8 @@ async def test_a_picture_counts_as_new_in_the_users_last_message_alone(
     more = [NOT_ANSWERED, {"role": "user", "content": "Hello?"}]
     answered = [{"role": "assistant", "content": "A dot."}, {"role": "user", "content": "Sure?"}]
     told = [{"role": "developer", "content": "Be brief."}]
-    taken, refused = [more, answered, [*answered, *more], more[1:]], [[], told, more[:1]]
+    taken = [more, answered, [*answered, *more], more[1:]]
+    refused = [[], told, more[:1]]
     async with http(uvicorn_server, cast) as client:
         for door, name, content in (("chat/completions", "messages", shown), ("responses", "input", item)):
             first = {"role": "user", "content": content}

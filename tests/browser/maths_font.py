@@ -39,7 +39,8 @@ class Completed:
     def __init__(self, font: TTFont) -> None:
         self.font = font
         self.variants = font["MATH"].table.MathVariants
-        glyphs, constructions = self.variants.HorizGlyphCoverage.glyphs, self.variants.HorizGlyphConstruction
+        glyphs = self.variants.HorizGlyphCoverage.glyphs
+        constructions = self.variants.HorizGlyphConstruction
         self.known: dict[str, Any] = dict(zip(glyphs, constructions, strict=True))
         self.names: dict[int, str] = font.getBestCmap()
 
@@ -54,7 +55,8 @@ class Completed:
             self.known[self.names[code]] = construction
 
     def _add_glyph(self, code: int, wide: Any) -> None:
-        name, first = f"uni{code:04X}", wide.MathGlyphVariantRecord[0]
+        name = f"uni{code:04X}"
+        first = wide.MathGlyphVariantRecord[0]
         self._put(name, copy.deepcopy(self.font["glyf"][first.VariantGlyph]), first.AdvanceMeasurement)
         for table in self.font["cmap"].tables:
             if table.isUnicode():
@@ -79,16 +81,21 @@ class Completed:
             assembly = otTables.GlyphAssembly()
             assembly.ItalicsCorrection = otTables.MathValueRecord()
             assembly.ItalicsCorrection.Value = 0
-            assembly.PartRecords, assembly.PartCount = parts, len(parts)
+            assembly.PartRecords = parts
+            assembly.PartCount = len(parts)
             construction = otTables.MathGlyphConstruction()
             construction.GlyphAssembly = assembly
-            construction.MathGlyphVariantRecord, construction.VariantCount = [], 0
+            construction.MathGlyphVariantRecord = []
+            construction.VariantCount = 0
             self.known[self.names[code]] = construction
 
     def _part(self, name: str, *, start: int = 0, end: int = 0, is_repeated: bool = False) -> Any:
         part = otTables.GlyphPartRecord()
-        part.glyph, part.FullAdvance = name, self.font["hmtx"][name][0]
-        part.StartConnectorLength, part.EndConnectorLength, part.PartFlags = start, end, int(is_repeated)
+        part.glyph = name
+        part.FullAdvance = self.font["hmtx"][name][0]
+        part.StartConnectorLength = start
+        part.EndConnectorLength = end
+        part.PartFlags = int(is_repeated)
         return part
 
     def _levels(self, name: str, *, at_end: bool = False) -> list[tuple[int, int]]:

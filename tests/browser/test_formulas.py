@@ -122,18 +122,18 @@ async def check_signs(board: Blackboard) -> None:
         painted = await board.ink(Box(inner.x - 5, brace.y, inner.width + 10, brace.height))
         assert painted["width"] > 0.85 * inner.width, (name, painted, inner)
     for name in ("overline", "wide overline"):
-        line, inner = await board.box(name, "menclose"), await board.box(name, "menclose > *")
+        line = await board.box(name, "menclose")
+        inner = await board.box(name, "menclose > *")
         assert (await board.ink(Box(line.x, line.y - 1, line.width, 3)))["width"] > 0.9 * inner.width, name
     for name in WIDE:
-        sign, inner = (
-            await board.box(name, ":is(mover, munder) > mo"),
-            await board.box(name, ":is(mover, munder) > mrow"),
-        )
+        sign = await board.box(name, ":is(mover, munder) > mo")
+        inner = await board.box(name, ":is(mover, munder) > mrow")
         top, height = (sign.y, sign.height) if sign.y > inner.y else (sign.y - 4, inner.y + 4 - sign.y)
         painted = await board.ink(Box(inner.x - 5, top, inner.width + 10, height))
         assert 0.7 < painted["width"] / inner.width < 1.15, (name, painted, inner)
     for name in ARROWS:
-        sign, label = await board.box(name, "mover > mo"), await board.box(name, "mover > mo + * mtext")
+        sign = await board.box(name, "mover > mo")
+        label = await board.box(name, "mover > mo + * mtext")
         painted = await board.ink(Box(label.x - 1, sign.y, label.width + 2, sign.height))
         assert painted["width"] >= label.width, (name, painted, label)
         beside = await board.ink(Box(label.x - 100, sign.y, 60, sign.height))

@@ -277,7 +277,8 @@ def test_a_text_that_names_no_tool_is_not_held_for_long() -> None:
 
 
 def test_text_that_is_passed_directly_is_looked_at_too() -> None:
-    written, direct = WrittenCalls([get_weather]), list[str]()
+    written = WrittenCalls([get_weather])
+    direct = list[str]()
 
     def take(text: str) -> bool:
         direct.append(text)

@@ -151,7 +151,8 @@ async def test_threads_and_pools_of_a_tool_have_it_and_give_it_back() -> None:
 
 
 async def test_it_is_restored_when_an_async_tool_is_cancelled() -> None:
-    waiting, cleaned = asyncio.Event(), []
+    waiting = asyncio.Event()
+    cleaned = []
 
     @tool
     async def wait() -> None:
@@ -172,7 +173,8 @@ async def test_it_is_restored_when_an_async_tool_is_cancelled() -> None:
 
 
 async def test_a_tool_that_is_left_running_keeps_its_own_and_others_do_not_find_it() -> None:
-    release, ended = threading.Event(), threading.Event()
+    release = threading.Event()
+    ended = threading.Event()
     seen: list[str] = []
 
     @contextmanager

@@ -91,7 +91,8 @@ class Hook:
         return self._known[code]
 
     def _named(self, code: CodeType) -> Function | None:
-        file, name = code.co_filename, code.co_qualname
+        file = code.co_filename
+        name = code.co_qualname
         if (
             not file.startswith(PRODUCT) or file.startswith(_OUTSIDE) or name.endswith(">")
         ):  # no comprehension or lambda

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from assistant.services.tenancy.scopes import CHAT, READ, Rule
 
-_CHAT, _READ = Rule((CHAT,)), Rule((READ,))
+_CHAT = Rule((CHAT,))
+_READ = Rule((READ,))
 _CHAT_OR_READ = Rule((CHAT, READ))
 _READ_OR_OWN = Rule((READ,), own_runs=(CHAT,))
 

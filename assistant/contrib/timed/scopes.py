@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from assistant.services.tenancy.scopes import CHAT, READ, Rule
 
-_CHAT, _READ = Rule((CHAT,)), Rule((READ,))
+_CHAT = Rule((CHAT,))
+_READ = Rule((READ,))
 _CHAT_AND_READ = Rule((CHAT,), also=(READ,))
 REST: Mapping[str, Mapping[str, Rule]] = {
     "alarms/": {"GET": _READ},

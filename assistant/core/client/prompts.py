@@ -17,7 +17,8 @@ class PromptVariables(ValueError):
     """
 
     def __init__(self, missing: Iterable[str] = (), unknown: Iterable[str] = ()) -> None:
-        self.missing, self.unknown = tuple(missing), tuple(unknown)
+        self.missing = tuple(missing)
+        self.unknown = tuple(unknown)
         sentences = []
         if self.missing:
             named = ", ".join(f"{{{{ {name} }}}}" if name else "{{ without }}" for name in self.missing)

@@ -157,7 +157,8 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
     """
     produced = transcript.messages
     calls = [call for message in produced for call in message.tool_calls]
-    outcomes, augmented = journal.outcomes, journal.augmented
+    outcomes = journal.outcomes
+    augmented = journal.augmented
     calls_made = tuple(called_tool(call, outcomes.get(call.id), augmented.get(call.name)) for call in calls)
     ending = transcript.ending
     reply: ChatReply[Any] = ChatReply(

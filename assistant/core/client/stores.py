@@ -46,7 +46,8 @@ def key_of(conversation: str, context: ToolContext[Any]) -> str:
 
     What one of them calls `c1` is never what another calls so.
     """
-    tenant, user = context.tenant, context.user
+    tenant = context.tenant
+    user = context.user
     owner = [
         {"id": str(tenant.id)} if tenant.id is not None else {"slug": tenant.slug},
         {"id": str(user.id)} if user.id is not None else {"username": user.username},

@@ -38,7 +38,8 @@ class AnswerReader:
         self, opened: Callable[[], AsyncIterator[Delta | Reply]], *, name: str, run_id: str, grace: float
     ) -> None:
         self._opened = opened
-        self._name, self._run_id = name, run_id
+        self._name = name
+        self._run_id = run_id
         self._grace = grace
         self._task: asyncio.Task[None] | None = None
         self.ready: deque[Delta | Reply] = deque()

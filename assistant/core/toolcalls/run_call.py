@@ -127,7 +127,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
     try:
         context = _context(planned, environment, seconds, emit_in_time)
-        invoked, arguments = tool, planned.arguments
+        invoked = tool
+        arguments = planned.arguments
         if tool.augmentation is not None:
             invoked, arguments = tool.unaugmented, tool.own_arguments(arguments)
         # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
@@ -239,7 +240,8 @@ def _displayable(planned: PlannedCall, context: ToolContext, display: Any) -> An
 
 
 def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
-    call_id, callbacks = planned.call.id, environment.settings.callbacks
+    call_id = planned.call.id
+    callbacks = environment.settings.callbacks
 
     async def report(done: float, total: float | None, message: str) -> None:
         value: dict[str, Any] = {"toolCallId": call_id, "done": done}

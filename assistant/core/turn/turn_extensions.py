@@ -169,7 +169,8 @@ class TurnExtensions:
         Raises:
             TurnFailed: an extension has ended the turn, or there were too many repairs.
         """
-        output, transcript = self._plan.output, self._transcript
+        output = self._plan.output
+        transcript = self._transcript
         given = answer = text if output is None else transcript.output
         for extension, run in self._with("check_answer"):
             run.text = text

@@ -9,7 +9,8 @@ from assistant.toolkit.text import clean_text
 
 # Of one answer, and characters of their fields.
 MAX_CITATIONS = 20
-MAX_NAME, MAX_TEXT = 300, 2_000
+MAX_NAME = 300
+MAX_TEXT = 2_000
 
 
 @dataclass(frozen=True, slots=True)

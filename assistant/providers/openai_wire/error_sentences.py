@@ -198,7 +198,8 @@ def _said_of_field(reported: object) -> str:
     """Return the sentence about one field of the request, with its path, as servers report it that use pydantic."""
     if not isinstance(reported, Mapping):
         return _said(reported)
-    path, said = reported.get("loc"), _said(reported.get("msg"))
+    path = reported.get("loc")
+    said = _said(reported.get("msg"))
     steps = [str(step)[:64] for step in path[:20]] if isinstance(path, list) else []
     return f"{'.'.join(steps)}: {said}" if steps and said else said
 

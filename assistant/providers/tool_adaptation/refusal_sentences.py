@@ -38,7 +38,8 @@ _VAGUE = re.compile(
 
 def named_tools(error: ModelError, tools: Sequence[Tool]) -> list[Tool]:
     """Return the tools that a refusal names, by their names or their places in the request."""
-    said, places = said_in(error), _places(error)
+    said = said_in(error)
+    places = _places(error)
     by_place = [tools[int(place)] for place in dict.fromkeys(places) if len(place) < 4 and int(place) < len(tools)]
     by_name = [tool for tool in tools if _names(said, tool.name)]
     # A name is what the provider means; it may count places otherwise.

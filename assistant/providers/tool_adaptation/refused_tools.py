@@ -238,7 +238,9 @@ class Asking:
 
     async def _searched(self, refusal: Refusal) -> httpx2.Response:
         """Find the tools that are refused among those that no accepted request had."""
-        whole, request, response = self.request, self.request, None
+        whole = self.request
+        request = self.request
+        response = None
         proven = self._refused.accepted(whole.tools)
         suspected = self._refused.suspected([tool for tool in whole.tools if tool not in proven])
         search = _Search(whole.tools, proven, suspected=suspected)
@@ -261,7 +263,8 @@ class Asking:
             if response is not None:
                 await response.aclose()
                 self.spent += estimate_usage(request, 0)
-            response, request = newer, self.request
+            response = newer
+            request = self.request
         if response is None:
             raise refusal
         self.request = request

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from django.utils.functional import Promise
 
-CHAT, READ, TOOLS = "chat", "read", "tools"
+CHAT = "chat"
+READ = "read"
+TOOLS = "tools"
 # Scopes of a key that is created without any. Those that optional apps add must be named.
 DEFAULT_SCOPES = (CHAT, READ, TOOLS)
 SCOPES = [*DEFAULT_SCOPES]

@@ -44,7 +44,8 @@ class Block:
     @property
     def rule(self) -> str:
         """The sentence that calls, listings and pages give for it."""
-        reason, (with_end, without) = self.reason.rstrip("."), BLOCKED[self.whose]
+        reason = self.reason.rstrip(".")
+        (with_end, without) = BLOCKED[self.whose]
         if self.until is None:
             return without % {"reason": reason}
         return with_end % {"until": f"{self.until.astimezone(UTC):%Y-%m-%d %H:%M}", "reason": reason}

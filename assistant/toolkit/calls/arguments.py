@@ -243,7 +243,8 @@ def _coerce_items_by(value: list[Any], schema: JsonSchema, root: JsonSchema, ste
 
 
 def _item_schemas(value: list[Any], schema: JsonSchema) -> list[Any]:
-    first, rest = schema.get("prefixItems", []), schema.get("items", {})
+    first = schema.get("prefixItems", [])
+    rest = schema.get("items", {})
     return [first[place] if place < len(first) else rest for place in range(len(value))]
 
 

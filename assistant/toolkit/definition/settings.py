@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from assistant.toolkit.definition.tool import Tool
 
 # What errors of the settings as a whole are called, and how many one message has.
-_WHOLE, _MAX_PROBLEMS = "settings", 5
+_WHOLE = "settings"
+_MAX_PROBLEMS = 5
 
 
 def given_config(tool: Tool, given: Any) -> Any:

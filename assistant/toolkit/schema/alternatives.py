@@ -60,7 +60,8 @@ def schemas_for(name: str, branch: JsonSchema) -> list[Any]:
 
 def _may_fit(name: str, pattern: str) -> bool:
     """Whether a name may fit a pattern. Only plain ones are read: patterns of others could take for ever in Python."""
-    begins, ends = pattern.startswith("^"), pattern.endswith("$")
+    begins = pattern.startswith("^")
+    ends = pattern.endswith("$")
     text = pattern.removeprefix("^").removesuffix("$")
     if re.escape(text).replace("\\-", "-") != text:
         return True

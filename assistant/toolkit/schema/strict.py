@@ -28,7 +28,8 @@ _CONSTRAINT_TEXTS = {
 MAX_PROPERTIES = 5_000
 MAX_LEVELS = 10
 MAX_ENUM_VALUES = 1_000
-MANY_VALUES, MAX_VALUE_CHARACTERS = 250, 15_000
+MANY_VALUES = 250
+MAX_VALUE_CHARACTERS = 15_000
 MAX_NAME_CHARACTERS = 120_000
 _NO_DEFAULT = object()
 # Properties compared among alternatives; schemas that need more have no strict form.

@@ -54,7 +54,8 @@ def test_the_numbers_are_the_codes() -> None:
 def modules() -> list[str]:
     """The widget's files, those that it loads when it needs them too, but for the one that draws formulas."""
     folders = [ROOT / app / "static/assistant" for app in ("assistant", "assistant/contrib/end_users")]
-    pending, seen = ["widget.js"], set()
+    pending = ["widget.js"]
+    seen = set()
     while pending:
         name = posixpath.normpath(pending.pop())
         if name not in seen:

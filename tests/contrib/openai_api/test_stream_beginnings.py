@@ -18,7 +18,8 @@ from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CHAT, RESPONSES = "v1/chat/completions", "v1/responses"
+CHAT = "v1/chat/completions"
+RESPONSES = "v1/responses"
 SAID = [{"role": "user", "content": "Hi"}]
 # By address: what is asked, and what the first event is.
 DOORS: dict[str, tuple[dict[str, Any], str]] = {

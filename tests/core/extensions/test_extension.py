@@ -94,7 +94,8 @@ async def test_every_hook_is_called_at_its_moment() -> None:
 
 
 async def test_its_state_goes_on_in_another_process() -> None:
-    first, second = Recorder(), Recorder()
+    first = Recorder()
+    second = Recorder()
     transcript = (await run_script([ADD, "Three."], add, extensions=(first,))).transcript
     restored = Transcript.from_state({**transcript.to_state(), "messages": []})
     plan = plan_for(["Three."], extensions=(second,))
@@ -201,7 +202,8 @@ class Everywhere(Recorder):
 
 async def test_only_those_that_say_so_act_in_assistants_that_are_called() -> None:
     agent = Agent("helper", "Helps.", ScriptedModel(["Helped."], name="small"), FixedToolset(()))
-    here, everywhere = Recorder(), Everywhere()
+    here = Recorder()
+    everywhere = Everywhere()
     call = ToolCall("c1", "helper", '{"task": "Help."}')
     await run_script([call, "Done."], agent.as_tool(), extensions=(here, everywhere))
     assert "request 1 to small" in everywhere.moments

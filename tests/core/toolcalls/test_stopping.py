@@ -240,10 +240,12 @@ async def test_a_failure_of_a_sub_agents_tool_ends_the_whole_turn(of: str, depth
         """Save."""
         raise broken
 
-    called, helper = save, ToolCall("", "save", "{}")
+    called = save
+    helper = ToolCall("", "save", "{}")
     for level in range(depth):
         own = Agent(f"helper{level}", "Helps.", ScriptedModel([helper, "Saved."]), FixedToolset([called]))
-        called, helper = own.as_tool(), ToolCall("", own.name, '{"task": "Save"}')
+        called = own.as_tool()
+        helper = ToolCall("", own.name, '{"task": "Save"}')
     client = ChatClient(model=ScriptedModel([helper, "Done."]), tools=[called])
     with pytest.raises(RunFailed) as failed:
         await client.call("Save", on_error="raise" if of == "client" else "model")

@@ -161,7 +161,8 @@ async def test_what_follows_the_reply_holds_no_turn_and_does_not_fail_it() -> No
 
 
 async def test_text_of_a_model_that_goes_on_is_not_taken() -> None:
-    plan, passed = plan_of(PassesOn(), limits=Limits(seconds=0.1)), []
+    plan = plan_of(PassesOn(), limits=Limits(seconds=0.1))
+    passed = []
     transcript = Transcript()
     async with aclosing(run_turn(plan, transcript, passed.append)) as events:
         assert [event async for event in events][-1].type == "RUN_ERROR"

@@ -219,7 +219,8 @@ async def test_tools_with_unusual_schemas_are_left_out_first(fake_provider: Fake
 
 async def test_tools_that_were_accepted_before_are_not_suspected(fake_provider: FakeProvider) -> None:
     fake_provider.rule(server := StrictServer(CHAT_COMPLETIONS, POISON, vague))
-    known, more = tools(20), tools(24, 20, 22)[20:]
+    known = tools(20)
+    more = tools(24, 20, 22)[20:]
     await ask(model_at(fake_provider, CHAT_COMPLETIONS), known)
     for _turn in range(2):
         await ask(model_at(fake_provider, CHAT_COMPLETIONS), [*known, *more])

@@ -116,7 +116,8 @@ def test_what_does_not_exist_changes_nothing(change: dict[str, object], cast: Ca
 
 
 def test_a_switch_takes_a_reason_away_and_undo_brings_it_back(cast: Cast) -> None:
-    target, end = [Target(cast.acme.pk, None, TOOL)], timezone.now() + timedelta(hours=1)
+    target = [Target(cast.acme.pk, None, TOOL)]
+    end = timezone.now() + timedelta(hours=1)
     off = set_switches(actor=cast.root, targets=target, policy="ask", reason=" Too\nslow ", until=end)
     row = ToolSetting.objects.get()
     assert (row.policy, row.reason, row.until) == ("ask", "Too slow", end)

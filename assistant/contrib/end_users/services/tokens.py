@@ -28,7 +28,8 @@ from assistant.toolkit.context import UserId
 
 TOKEN_PREFIX = "eu_"  # noqa: S105 - distinguishes tokens from API keys, not a secret  # nosec B105
 DEFAULT_SECONDS = 900
-MIN_SECONDS, MAX_SECONDS = 60, 3600
+MIN_SECONDS = 60
+MAX_SECONDS = 3600
 # Tokens are sent as websocket subprotocols, which may not contain Django's usual separator, a colon.
 _signer = Signer(sep=".", salt="assistant.end-user-token")
 

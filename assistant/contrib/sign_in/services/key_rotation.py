@@ -25,7 +25,9 @@ def rotate_second_factors() -> Iterator[Rotation]:
 
 def _rotate() -> Rotation:
     model = apps.get_model(AUTHENTICATOR)
-    result, first, every = Rotation(f"{model._meta.label}.data"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
+    result = Rotation(f"{model._meta.label}.data")
+    first = Fernet(settings.FIELD_ENCRYPTION_KEYS[0])
+    every = cipher()
     for pk in list(model._base_manager.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
             row = model._base_manager.select_for_update().filter(pk=pk).first()

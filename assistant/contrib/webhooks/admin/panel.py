@@ -13,8 +13,10 @@ from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.contrib.webhooks.admin import webhooks  # noqa: F401 - it registers
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 
-FAILING, UNREADABLE = "webhook", "unreadable-webhook"
-_LIST, _PAGE = "assistant_webhooks_webhook_changelist", "assistant_webhooks_webhook_change"
+FAILING = "webhook"
+UNREADABLE = "unreadable-webhook"
+_LIST = "assistant_webhooks_webhook_changelist"
+_PAGE = "assistant_webhooks_webhook_change"
 
 
 def failing_webhooks(tenants: TenantFilter) -> list[Item]:

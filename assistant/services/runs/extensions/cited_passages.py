@@ -24,7 +24,8 @@ class CitedPassages(RunExtension[None]):
     documents: tuple[GivenDocument, ...] = ()
 
     async def columns(self, history: Sequence[Message], transcript: Transcript) -> Mapping[str, Any]:
-        messages, citations = transcript.messages, transcript.citations
+        messages = transcript.messages
+        citations = transcript.citations
         answer = "\n".join(message.content for message in messages if message.role == "assistant")
         if "[" not in answer and not citations:
             return {}

@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 # Requests for titles and questions that a process makes at once, and how long a further one waits. One that has waited
 # longer is skipped: answers have priority.
-AT_ONCE, TURN_SECONDS = 4, 15.0
+AT_ONCE = 4
+TURN_SECONDS = 15.0
 # How long such a request may take.
 ASK_SECONDS = 20.0
 # Tokens that such a request is expected to use, in and out.
@@ -90,7 +91,8 @@ async def _asked(
     text = question.content
     if question.attachments:  # the text without the contents of attached files, which were put before it
         text = await in_database(stored_text, key=run.key, message_id=question.id)
-    model, spent = run.answered_by.model, list[tuple[str, Usage]]()
+    model = run.answered_by.model
+    spent = list[tuple[str, Usage]]()
     turn = _turns.get()
     async with asyncio.timeout(TURN_SECONDS):
         await turn.acquire()
@@ -134,7 +136,8 @@ def _may_spend(*, run: FinishedRun) -> bool:
     """Return whether the quotas of the tenant and the member leave anything. Nothing is reserved for so little."""
     if not run.quotas.counted:
         return True
-    key, asked = run.key, run.answered_by
+    key = run.key
+    asked = run.answered_by
     cost = asked.prices.priced(Usage(EXPECTED_TOKENS, 0), asked.model.name).cost
     with transaction.atomic():
         try:

@@ -97,7 +97,8 @@ def begin_run(
     found = Answering(choice)
     if soft is not None or may_fall_back(assistant):
         found = answering(choice, assistant=assistant, soft=soft)
-    provider, replaced = found.provider, found.replaced
+    provider = found.provider
+    replaced = found.replaced
     if provider is not choice:
         setup = replace(setup, settings=settings_of(assistant, provider))
     run = _RUNS.insert(

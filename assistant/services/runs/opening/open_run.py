@@ -192,7 +192,8 @@ class _Where(NamedTuple):
 
 
 def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
-    found, test = state.conversation, None
+    found = state.conversation
+    test = None
     if given.test is not None or (found is not None and found.test_tools):
         test = tested_prompt(member=member, state=state, wanted=given.test)
     if found is None:
@@ -221,7 +222,9 @@ class _New(NamedTuple):
 
 
 def _what_is_new(where: _Where, state: OpeningState, decided_by: UserId) -> _New:
-    given, conversation, followed = where.run_input, where.conversation, where.followed
+    given = where.run_input
+    conversation = where.conversation
+    followed = where.followed
     history = followed.history
     rows, decisions, waits = extract_new_input(given, history, decided_by, conversation, has_message=where.has_message)
     is_answer = bool(decisions) or waits.is_answer
@@ -239,8 +242,11 @@ def _begin(
     member: Member, state: OpeningState, where: _Where, new: _New, *, owner: str, decided_by: UserId, must_wait: bool
 ) -> OpenedRun:
     """Store the run, and check what can be checked only then."""
-    given, conversation, history = where.run_input, where.conversation, where.followed.history
-    assistant, test = state.assistant, where.test
+    given = where.run_input
+    conversation = where.conversation
+    history = where.followed.history
+    assistant = state.assistant
+    test = where.test
     run, setup = begin_run(
         member=member,
         state=state,

@@ -376,7 +376,8 @@ def test_a_second_factor_is_asked_for_as_well(
 ) -> None:
     sign_in(client, idp)
     user = User.objects.get(email="dora@acme.com")
-    settings.SECOND_FACTOR, settings.ROOT_URLCONF = "optional", "tests.contrib.sign_in.oidc.both_urls"
+    settings.SECOND_FACTOR = "optional"
+    settings.ROOT_URLCONF = "tests.contrib.sign_in.oidc.both_urls"
     from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 
     TOTP.activate(user, generate_totp_secret())
