@@ -1,7 +1,7 @@
 """What a deployment can do without: apps under `assistant.contrib`, which are there if INSTALLED_APPS names them.
 
-The core never imports one. An app says by its modules what it adds (`defaults`, `urls`), and by what its `ready` hands
-to registries, such as `assistant.asgi.mounts`.
+The core never imports one. An app says by its modules what it adds (`defaults`, `urls`), and by what its `register`
+hands to registries, such as `assistant.asgi.mounts`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from assistant import defaults
 from assistant.environment import Environment, sentences
 
 _FOLDER = Path(__file__).resolve().parent / "contrib"
+_registered: set[str] = set()
 
 
 class OptionalApp(AppConfig):
@@ -59,6 +60,18 @@ class OptionalApp(AppConfig):
             for name, value in values.items():
                 setattr(settings, name, value)
             self.problems = sentences(environment.problems, problems)
+
+    def ready(self) -> None:
+        """Have the app register what it adds, once in a process.
+
+        Django calls this anew whenever INSTALLED_APPS is overridden, and registries outlive that.
+        """
+        if self.name not in _registered:
+            _registered.add(self.name)
+            self.register()
+
+    def register(self) -> None:
+        """Hand what the app adds to registries, and connect its signals and checks."""
 
     def has(self, module: str) -> bool:
         """Return whether the app has a module of this name, without importing it."""

@@ -10,7 +10,7 @@ class BundlesConfig(OptionalApp):
     label = "assistant_bundles"
     verbose_name = "Assistant: bundles"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.bundles.services import part_modules
 
         for app in installed():

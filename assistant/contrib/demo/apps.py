@@ -10,7 +10,7 @@ class DemoConfig(OptionalApp):
     label = "assistant_demo"
     verbose_name = "Assistant: demo"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.demo.seeds import added
 
         for app in installed():

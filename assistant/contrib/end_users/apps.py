@@ -12,7 +12,7 @@ class EndUsersConfig(OptionalApp):
     label = "assistant_end_users"
     verbose_name = "Assistant: end users and the widget"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.end_users.scopes import MINT_SCOPE, REST
         from assistant.contrib.end_users.services import member_tokens, tokens
         from assistant.contrib.end_users.services.directory import StoredEndUsers

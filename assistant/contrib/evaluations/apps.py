@@ -10,7 +10,7 @@ class EvaluationsConfig(OptionalApp):
     label = "assistant_evaluations"
     verbose_name = "Assistant: evaluations and hostile checks"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
         from assistant.contrib.evaluations.services import retention
         from assistant.services.jobs import jobs, names

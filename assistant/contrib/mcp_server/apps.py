@@ -13,6 +13,6 @@ class McpServerConfig(OptionalApp):
     verbose_name = "Assistant: MCP server"
     packages = {"mcp": "mcp"}
 
-    def ready(self) -> None:
+    def register(self) -> None:
         # It is an ASGI application, because Django views are not told that a client has disconnected.
         mount(self.label, serves=is_mcp, module="assistant.contrib.mcp_server.asgi", prefix="mcp/")

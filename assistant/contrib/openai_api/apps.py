@@ -25,6 +25,6 @@ class OpenaiApiConfig(OptionalApp):
     verbose_name = "Assistant: OpenAI's APIs"
     for_programs = (f"/{PREFIX}",)
 
-    def ready(self) -> None:
+    def register(self) -> None:
         add_api(JsonApi(PREFIX, UPLOADS, refusal_body))
         mount_websocket(self.label, serves=is_responses, module="assistant.contrib.openai_api.api.websocket")

@@ -18,7 +18,7 @@ class SignInConfig(OptionalApp):
     verbose_name = "Assistant: sign-in beyond passwords"
     packages = {"allauth": "sign-in"}
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.sign_in import checks  # noqa: F401 - registers the checks
         from assistant.contrib.sign_in.services import policy
         from assistant.contrib.sign_in.services.key_rotation import rotate_second_factors

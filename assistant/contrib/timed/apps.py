@@ -18,7 +18,7 @@ class TimedConfig(OptionalApp):
         "ScheduleRunState": "assistant.contrib.timed.models.ScheduleRun.State",
     }
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.timed import event_names, scopes
         from assistant.contrib.timed.services import retention
         from assistant.contrib.timed.switches import alarms_are_on, schedules_are_on

@@ -10,7 +10,7 @@ class WebhooksConfig(OptionalApp):
     label = "assistant_webhooks"
     verbose_name = "Assistant: webhooks"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from assistant.contrib.webhooks.services import retention
         from assistant.services import loop_services, tenant_events
 

@@ -6,14 +6,13 @@ _modules: list[str] = []
 
 
 def add_parts(module: str) -> None:
-    """Add lists to bundles; once, however often it is called.
+    """Add lists to bundles.
 
     Args:
         module: the dotted name of a module with a tuple `PARTS` of `parts.AddedPart`. It is imported with the first
             bundle.
     """
-    if module not in _modules:
-        _modules.append(module)
+    _modules.append(module)
 
 
 def part_modules() -> tuple[str, ...]:

@@ -35,9 +35,8 @@ _modules: list[str] = []
 
 
 def seed_from(module: str) -> None:
-    """Have `assistant_seed` store the rows of a module too, a `Seed`, which it imports by this dotted name; once."""
-    if module not in _modules:
-        _modules.append(module)
+    """Have `assistant_seed` store the rows of a module too, a `Seed`, which it imports by this dotted name."""
+    _modules.append(module)
 
 
 def added_seeds() -> list[Seed]:
