@@ -17,12 +17,13 @@ from pytest_django import Settings
 
 from assistant.contrib.mcp_server.tool_results import result_of
 from assistant.mcp_client import RemoteFailure
+from assistant.mcp_client.shared_context import META_KEY
 from assistant.models import AuditEntry, Job, McpCredential, McpServer, McpTool
 from assistant.services.jobs.jobs import LongWork
 from assistant.services.mcp_servers import calls
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.mcp_servers.health_checks import order_listings
-from assistant.services.mcp_servers.servers import META_KEY, read_headers
+from assistant.services.mcp_servers.servers import read_headers
 from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import ToolCall, call_tool

@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assistant.mcp_client import CallQuestions, Listing, OnTools, RemoteFailure, SessionPool, ToolDefinition
+from assistant.mcp_client.shared_context import meta_of
 from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.circuit_breaker import record_failure
-from assistant.services.mcp_servers.servers import Connection, connection_of, meta_of
+from assistant.services.mcp_servers.servers import Connection, connection_of
 from assistant.services.mcp_servers.tool_listings import store_listing
 from assistant.toolkit import ToolContext, ToolResult
 from assistant.toolkit.per_loop import PerLoop

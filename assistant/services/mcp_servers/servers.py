@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -16,26 +14,10 @@ from django.utils.translation import gettext as _
 from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
 from assistant.services.tenancy.url_guard import tenant_guard
-from assistant.toolkit import ToolContext
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
 from assistant.toolkit.given_text import trimmed
 
-# The key of `_meta` under which a server receives a call's context.
-META_KEY = "tenant-assistant/context"
-CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
-    "tenant.id": lambda context: context.tenant.id,
-    "tenant.slug": lambda context: context.tenant.slug,
-    "tenant.name": lambda context: context.tenant.name,
-    "tenant.timezone": lambda context: context.tenant.timezone,
-    "user.id": lambda context: str(context.user.id) if isinstance(context.user.id, UUID) else context.user.id,
-    "user.username": lambda context: context.user.username,
-    "assistant": lambda context: context.assistant,
-    "thread_id": lambda context: context.thread_id,
-    "run_id": lambda context: context.run_id,
-    "tool_call_id": lambda context: context.tool_call_id,
-    "idempotency_key": lambda context: context.idempotency_key,
-}
 # Prefixes of tools' names. Names of assistants as tools begin with `ask_`.
 PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
 # Headers of the protocol, and those that determine where a message ends.
@@ -153,9 +135,3 @@ def read_headers(text: str) -> dict[str, str]:
         if not _PRINTABLE.fullmatch(value):
             raise ValueError(_("The header %(name)s holds characters that no header can.") % {"name": name})
     return found
-
-
-def meta_of(context: ToolContext, keys: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the `_meta` of a call: the context values that the server's `context_keys` allow, or None."""
-    values = {key: CONTEXT_KEYS[key](context) for key in keys if key in CONTEXT_KEYS}
-    return {META_KEY: values} if values else None

@@ -14,10 +14,11 @@ from assistant.contrib.bundles.services.difference import Entry, kind_of
 from assistant.contrib.bundles.services.export import bare_url
 from assistant.contrib.bundles.services.format import ServerPart
 from assistant.contrib.bundles.services.target import Target, put, refused
+from assistant.mcp_client.shared_context import CONTEXT_KEYS
 from assistant.models import McpCredential, McpServer
 from assistant.models.fields import is_stored
 from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
-from assistant.services.mcp_servers.servers import CONTEXT_KEYS, PREFIX
+from assistant.services.mcp_servers.servers import PREFIX
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 

@@ -12,9 +12,10 @@ from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.merging import SHOWN, MergingForm
 from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm
+from assistant.mcp_client.shared_context import CONTEXT_KEYS
 from assistant.models import McpCredential, McpServer, McpTool, Membership
 from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
-from assistant.services.mcp_servers.servers import CONTEXT_KEYS, PREFIX, read_headers
+from assistant.services.mcp_servers.servers import PREFIX, read_headers
 from assistant.services.mcp_servers.tool_listings import is_quarantined
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
