@@ -115,8 +115,8 @@ prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modu
 # Without the code that relies on the internals of other packages; tests of that code itself are in folders of its name.
 PLAIN_TESTS := tests/websocket tests/api tests/services/runs
 
-test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (FAST_PATHS=false)
-	@FAST_PATHS=false $(MAKE) --no-print-directory test-server SERVER_TESTS="$(SERVER_TESTS) and not fast_paths" ARGS="$(PLAIN_TESTS) $(ARGS)"
+test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (ASSISTANT_FAST_PATHS=false)
+	@ASSISTANT_FAST_PATHS=false $(MAKE) --no-print-directory test-server SERVER_TESTS="$(SERVER_TESTS) and not fast_paths" ARGS="$(PLAIN_TESTS) $(ARGS)"
 
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools
@@ -208,7 +208,7 @@ lint-deployment: export ALLOWED_HOSTS = assistant.example.com
 lint-deployment: export DATABASE_URL = sqlite://:memory:
 lint-deployment:
 	@export SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
-		FIELD_ENCRYPTION_KEYS="$$($(BIN)/python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())')"; \
+		ASSISTANT_FIELD_ENCRYPTION_KEYS="$$($(BIN)/python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())')"; \
 	set -ex; \
 	$(BIN)/python manage.py check --deploy --fail-level WARNING; \
 	$(BIN)/python manage.py makemigrations --check --dry-run

@@ -30,10 +30,10 @@ class AssistantConfig(AppConfig):
         for name, value in defaults.settled(settings):
             setattr(settings, name, value)
         # Before other apps' models are imported, whose modules may have tools.
-        describe_by_name(enabled=settings.DESCRIBE_TOOLS_BY_NAME)
+        describe_by_name(enabled=settings.ASSISTANT_DESCRIBE_TOOLS_BY_NAME)
 
     def ready(self) -> None:
-        fast_paths.configure(enabled=settings.FAST_PATHS)
+        fast_paths.configure(enabled=settings.ASSISTANT_FAST_PATHS)
         translate_with(gettext, ngettext)
         carry_language_with(get_language, activate)
         from assistant import checks  # noqa: F401 - registers the checks
@@ -45,7 +45,7 @@ class AssistantConfig(AppConfig):
 
         host.configure_tenant_models()
         catalogue.discover_installed()
-        if settings.ROW_LEVEL_SECURITY:
+        if settings.ASSISTANT_ROW_LEVEL_SECURITY:
             row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
         if host.get_host() is not None:
@@ -59,7 +59,7 @@ class AssistantConfig(AppConfig):
 
 def log_prompts(chosen: Any) -> None:
     """Let whole prompts and replies of all tenants' runs be logged, if the settings say so."""
-    if chosen.LOG_PROMPTS:
+    if chosen.ASSISTANT_LOG_PROMPTS:
         from assistant.core.extensions.prompt_log import PromptLog
         from assistant.services.runs.extensions.deployment import add_extension
 

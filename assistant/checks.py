@@ -100,7 +100,7 @@ def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     from assistant.services.toolcalls.interceptors import problem_of_interceptor
 
     found: list[CheckMessage] = []
-    for variable in ("TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"):
+    for variable in ("ASSISTANT_TOOL_INTERCEPTORS", "ASSISTANT_MODEL_INTERCEPTORS"):
         for name in getattr(settings, variable):
             if problem := problem_of_interceptor(name):
                 text = f"The environment variable {variable} names an interceptor that {problem}"
@@ -135,10 +135,10 @@ def role(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about secrets that are generated on this host, because several processes or hosts have to share them."""
     missing = []
-    if settings.SECRET_KEY_IS_LOCAL:
+    if settings.ASSISTANT_SECRET_KEY_IS_LOCAL:
         missing.append("SECRET_KEY")
-    if keys_from(settings.SECRET_KEY) == settings.FIELD_ENCRYPTION_KEYS:
-        missing.append("FIELD_ENCRYPTION_KEYS")
+    if keys_from(settings.SECRET_KEY) == settings.ASSISTANT_FIELD_ENCRYPTION_KEYS:
+        missing.append("ASSISTANT_FIELD_ENCRYPTION_KEYS")
     return [checks.Warning(f"The environment variable {name} is not set.", id="assistant.W001") for name in missing]
 
 
@@ -223,11 +223,11 @@ def server_side_cursors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report server-side cursors, which row-level security breaks: exports would fail while they read."""
     config = settings.DATABASES["default"]
     is_broken = config["ENGINE"].endswith("postgresql") and not config.get("DISABLE_SERVER_SIDE_CURSORS")
-    if not settings.ROW_LEVEL_SECURITY or not is_broken:
+    if not settings.ASSISTANT_ROW_LEVEL_SECURITY or not is_broken:
         return []
     return [
         Error(
-            "ROW_LEVEL_SECURITY is set per statement, but a server-side cursor fetches with separate statements.",
+            "ASSISTANT_ROW_LEVEL_SECURITY is set per statement, but a server-side cursor fetches with separate ones.",
             hint='DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True',
             id="assistant.E006",
         )
@@ -245,6 +245,6 @@ def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kw
 @register(Tags.database, deploy=True)
 def row_level_security(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Warn if row-level security is on but not effective. No error, because `migrate` runs before the installation."""
-    if not settings.ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
+    if not settings.ASSISTANT_ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.find_problems()]

@@ -84,7 +84,7 @@ def _readiness() -> dict[str, Any]:
     if shutdown.is_shutting_down():
         checks["draining"] = False
     said = {"database": database, **{name: OK if passed else FAILED for name, passed in checks.items()}}
-    if settings.REDIS_URL:
+    if settings.ASSISTANT_REDIS_URL:
         said["redis"] = _redis()
     if writes is not None:
         said["writes"] = writes
@@ -106,9 +106,9 @@ _flights: PerLoop[SingleFlight[dict[str, Any]]] = PerLoop(lambda: SingleFlight(_
 @require_safe
 @never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
-    """Return the metrics of this process to callers with the `METRICS_TOKEN`; answer 404 to others."""
+    """Return the metrics of this process to callers with the `ASSISTANT_METRICS_TOKEN`; answer 404 to others."""
     token = bearer_of(request.headers)
-    if not settings.METRICS_TOKEN or not constant_time_compare(token or "", settings.METRICS_TOKEN):
+    if not settings.ASSISTANT_METRICS_TOKEN or not constant_time_compare(token or "", settings.ASSISTANT_METRICS_TOKEN):
         return HttpResponse(status=404)
     return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
@@ -135,7 +135,7 @@ def _row_level_security() -> bool:
     try:
         row_level_security.check_setting()
     except row_level_security.SettingMismatch as exc:
-        logger.error("The database does not match ROW_LEVEL_SECURITY: %s", exc)
+        logger.error("The database does not match ASSISTANT_ROW_LEVEL_SECURITY: %s", exc)
         return False
     except DatabaseError as exc:
         logger.error("Not ready: row-level security could not be checked: %s", describe_outage(exc))
@@ -149,7 +149,7 @@ def _redis() -> str:
 
     try:
         with redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
+            settings.ASSISTANT_REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
         ) as client:
             # Not PING: a Redis that refuses writes answers it too.
             client.set(REDIS_PROBE_KEY, "", ex=REDIS_PROBE_KEEP_SECONDS)

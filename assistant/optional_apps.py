@@ -131,12 +131,12 @@ def paths_for_programs() -> tuple[str, ...]:
 
 
 def missing_packages() -> Iterator[str]:
-    """Yield a sentence for each package that an installed app needs, or REDIS_URL, and that is not installed."""
+    """Yield a sentence for each package that an installed app or a setting needs, and that is not installed."""
     needed = [(app.name, module, extra) for app in installed() for module, extra in app.packages.items()]
-    if settings.REDIS_URL:
-        needed.append(("REDIS_URL", "redis", "redis"))
-    if settings.METRICS_TOKEN:
-        needed.append(("METRICS_TOKEN", "prometheus_client", "metrics"))
+    if settings.ASSISTANT_REDIS_URL:
+        needed.append(("ASSISTANT_REDIS_URL", "redis", "redis"))
+    if settings.ASSISTANT_METRICS_TOKEN:
+        needed.append(("ASSISTANT_METRICS_TOKEN", "prometheus_client", "metrics"))
     for name, module, extra in needed:
         if find_spec(module) is None:
             yield f"{name} needs a package that is not installed: pip install 'tenant-assistant[{extra}]'"

@@ -63,11 +63,11 @@ class OwnStaticFiles(StaticFiles):
 def with_static_files(site: Any) -> Any:
     """Return a site that serves static files: with DEBUG all, otherwise the assistant's, unless WhiteNoise serves them.
 
-    The setting STATIC_FROM_SERVER is the off switch.
+    The setting ASSISTANT_STATIC_FROM_SERVER is the off switch.
     """
     if settings.DEBUG:
         return StaticFiles(site)
-    if not settings.STATIC_FROM_SERVER or not settings.STATIC_URL or has_whitenoise():
+    if not settings.ASSISTANT_STATIC_FROM_SERVER or not settings.STATIC_URL or has_whitenoise():
         return site
     return OwnStaticFiles(site)
 

@@ -25,24 +25,26 @@ from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
-from assistant.contrib.sign_in.defaults import OIDC_ISSUER, SECOND_FACTOR  # noqa: E402
+from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
 from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
+    ASSISTANT_ENVIRONMENT_PROBLEMS,
+    ASSISTANT_FIELD_ENCRYPTION_KEYS,
+    ASSISTANT_REDIS_URL,
     ASSISTANT_ROLE,
-    ENVIRONMENT_PROBLEMS,
-    FIELD_ENCRYPTION_KEYS,
-    REDIS_URL,
-    ROW_LEVEL_SECURITY,
+    ASSISTANT_ROW_LEVEL_SECURITY,
+    REDIS_SCHEMES,
     keys_from,
 )
 
+ASSISTANT_REDIS_URL = env.url("REDIS_URL", ASSISTANT_REDIS_URL, schemes=REDIS_SCHEMES)
 # A checkout has the whole library by default.
 ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
 
 DEBUG = env.flag("DEBUG")
-SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
+ASSISTANT_SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
 SECRET_KEY = env.text("SECRET_KEY") or local_secret(BASE_DIR / ".secret_key")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", LOOPBACK)
@@ -51,11 +53,11 @@ if DEBUG and (_host := public_host(ALLOWED_HOSTS)):
     # Django's debug pages show settings, code and variables to anyone.
     env.problems.append(("DEBUG", f"must be false where ALLOWED_HOSTS has the public name {_host!r}"))
 
-FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
+ASSISTANT_FIELD_ENCRYPTION_KEYS = ASSISTANT_FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
 ALLAUTH_APPS: dict[str, None] = {}
 ALLAUTH_MIDDLEWARE: dict[str, None] = {}
-if SECOND_FACTOR != "off" or OIDC_ISSUER:
+if ASSISTANT_SECOND_FACTOR != "off" or ASSISTANT_OIDC_ISSUER:
     from assistant.contrib.sign_in.allauth_settings import *  # noqa: F403
     from assistant.contrib.sign_in.allauth_settings import (
         OIDC_APPS,
@@ -65,10 +67,10 @@ if SECOND_FACTOR != "off" or OIDC_ISSUER:
     )
 
     # Both have some of them.
-    if OIDC_ISSUER:
+    if ASSISTANT_OIDC_ISSUER:
         ALLAUTH_APPS |= dict.fromkeys(OIDC_APPS)
         ALLAUTH_MIDDLEWARE |= dict.fromkeys(OIDC_MIDDLEWARE)
-    if SECOND_FACTOR != "off":
+    if ASSISTANT_SECOND_FACTOR != "off":
         ALLAUTH_APPS |= dict.fromkeys(SECOND_FACTOR_APPS)
         ALLAUTH_MIDDLEWARE |= dict.fromkeys(SECOND_FACTOR_MIDDLEWARE)
 
@@ -156,7 +158,7 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
         }
     else:
         # Row-level security is set per statement, but a server-side cursor fetches with separate statements.
-        config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
+        config["DISABLE_SERVER_SIDE_CURSORS"] = ASSISTANT_ROW_LEVEL_SECURITY
         # libpq waits without end for a host that does not answer. `?connect_timeout=` of the URL says otherwise.
         config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 10)
     return config
@@ -178,12 +180,12 @@ AUTHENTICATION_BACKENDS = [
 ]
 LOGIN_URL = "assistant:login"
 
-if ALLAUTH_APPS and REDIS_URL:
+if ALLAUTH_APPS and ASSISTANT_REDIS_URL:
     # Shared by all processes: django-allauth counts in it, and remembers codes that were used.
     CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            "LOCATION": REDIS_URL,
+            "LOCATION": ASSISTANT_REDIS_URL,
             "KEY_PREFIX": "cache",
         }
     }
@@ -263,4 +265,4 @@ LOGGING = {
     },
 }
 
-ENVIRONMENT_PROBLEMS = [*env.problems, *ENVIRONMENT_PROBLEMS]
+ASSISTANT_ENVIRONMENT_PROBLEMS = [*env.problems, *ASSISTANT_ENVIRONMENT_PROBLEMS]

@@ -8,9 +8,11 @@ from django.urls import include, path
 
 # First, because they replace the assistant's own page for signing in.
 ACCOUNTS = (
-    [path("accounts/", include("assistant.contrib.sign_in.pages.urls"))] if settings.SECOND_FACTOR != "off" else []
+    [path("accounts/", include("assistant.contrib.sign_in.pages.urls"))]
+    if settings.ASSISTANT_SECOND_FACTOR != "off"
+    else []
 )
-if settings.OIDC_ISSUER:
+if settings.ASSISTANT_OIDC_ISSUER:
     ACCOUNTS += [path("accounts/", include("assistant.contrib.sign_in.pages.oidc_urls"))]
 
 urlpatterns = [

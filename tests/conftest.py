@@ -59,7 +59,7 @@ hypothesis.settings.load_profile("suite")
 
 def has_services() -> bool:
     """Return whether this test run has PostgreSQL and Redis, which several server processes need."""
-    return bool(settings.REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+    return bool(settings.ASSISTANT_REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 
 # The longest files, which come first: one that is begun last would keep one worker busy and the others waiting. Those
@@ -120,7 +120,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 
 def pytest_report_header() -> str:
-    engine, redis_url = settings.DATABASES["default"]["ENGINE"], settings.REDIS_URL
+    engine, redis_url = settings.DATABASES["default"]["ENGINE"], settings.ASSISTANT_REDIS_URL
     return f"database: {engine}, redis: {'yes' if redis_url else 'no'}, " + (
         "with the tests of several server processes, without those that are the same on every database"
         if has_services()
@@ -149,8 +149,8 @@ def django_db_setup(
 @pytest.fixture(scope="session", autouse=True)
 def _empty_redis() -> None:
     """Delete logs of an earlier test run, because rows are numbered from 1 in every run."""
-    if settings.REDIS_URL:
-        with redis.Redis.from_url(settings.REDIS_URL) as client:
+    if settings.ASSISTANT_REDIS_URL:
+        with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL) as client:
             client.flushdb()
 
 

@@ -137,7 +137,7 @@ def serve(
     environment |= {
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "TEST_DATABASE_URL": test_database_url(),
-        "TEST_REDIS_URL": settings.REDIS_URL,
+        "TEST_REDIS_URL": settings.ASSISTANT_REDIS_URL,
         "PYTHONUNBUFFERED": "1",
         **(env or {}),
     }

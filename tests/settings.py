@@ -26,14 +26,14 @@ def _folder(prefix: str) -> str:
     return made
 
 
-os.environ["ATTACHMENTS_DIR"] = _folder("tenant-assistant-files-")
+os.environ["ASSISTANT_ATTACHMENTS_DIR"] = _folder("tenant-assistant-files-")
 os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
 # A test's provider answers what the test asks; tests of titles and follow-up questions switch them on.
-os.environ.setdefault("GENERATED_TITLES", "false")
-os.environ.setdefault("FOLLOW_UP_QUESTIONS", "false")
+os.environ.setdefault("ASSISTANT_GENERATED_TITLES", "false")
+os.environ.setdefault("ASSISTANT_FOLLOW_UP_QUESTIONS", "false")
 for _name in ("API_KEY", "BASE_URL", "MODEL", "WIRE_FORMAT"):
     os.environ.pop(f"OPENAI_{_name}", None)
-for _name in ("LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
+for _name in ("ASSISTANT_LOCAL_MODEL_URL", "ASSISTANT_FIELD_ENCRYPTION_KEYS"):
     os.environ.pop(_name, None)
 
 from config.settings import *  # noqa: E402, F403
@@ -41,7 +41,7 @@ from config.settings import *  # noqa: E402, F403
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DEBUG = False
 # Servers outlive a test, and would send deliveries that the next test expects to send itself.
-WEBHOOKS_FROM_SERVER = False
+ASSISTANT_WEBHOOKS_FROM_SERVER = False
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     # A file, because live servers and tool threads open connections of their own. Each process has one, so that two
     # runs of the suite do not share it; it is deleted with the process.
@@ -50,11 +50,11 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"  # noqa: F405
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-if REDIS_URL and _worker:  # noqa: F405
+if ASSISTANT_REDIS_URL and _worker:  # noqa: F405
     # Workers have databases of their own, with the same primary keys, so they must not share event logs either.
-    _url = urlsplit(REDIS_URL)  # noqa: F405
+    _url = urlsplit(ASSISTANT_REDIS_URL)  # noqa: F405
     _number = int(_url.path.strip("/") or 0) + 1 + int(_worker.removeprefix("gw"))
-    REDIS_URL = urlunsplit(_url._replace(path=f"/{_number}"))
+    ASSISTANT_REDIS_URL = urlunsplit(_url._replace(path=f"/{_number}"))
 
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.emptying"]  # noqa: F405
@@ -64,7 +64,7 @@ if os.environ.get("TEST_APPS") == "core":
     INSTALLED_APPS[INSTALLED_APPS.index("config.apps.PanelConfig")] = "django.contrib.admin"
 _serving = {"config.staticfiles.StaticFilesMiddleware": "tests.staticfiles.StaticFilesScannedOnce"}
 MIDDLEWARE = [_serving.get(name, name) for name in MIDDLEWARE]  # noqa: F405
-if SECOND_FACTOR == "off" and os.environ.get("TEST_APPS") != "core":  # noqa: F405
+if ASSISTANT_SECOND_FACTOR == "off" and os.environ.get("TEST_APPS") != "core":  # noqa: F405
     # Their tables are there for tests that switch it on (tests/contrib/sign_in/accounts), but no page leads to them.
     from assistant.contrib.sign_in.allauth_settings import *  # noqa: F403
 

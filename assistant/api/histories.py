@@ -72,7 +72,7 @@ async def history_body_of(request: HttpRequest, read: Callable[[bytes], dict[str
 
 
 def _read_large(request: HttpRequest, beginning: bytes, read: Callable[[bytes], dict[str, Any]]) -> HistoryBody:
-    most: int = settings.MAX_UPLOAD_BYTES
+    most: int = settings.ASSISTANT_MAX_UPLOAD_BYTES
     body = beginning + request.read(max(0, most + 1 - len(beginning)))
     if len(body) > most:
         raise too_large(most)

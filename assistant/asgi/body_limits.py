@@ -79,9 +79,9 @@ class _Body:
     async def _next(self) -> Message:
         """Wait for the next part. Raises `TimeoutError` if none comes for too long, or too little has come so far."""
         # The time that the application takes between two parts is not the client's.
-        allowed = settings.BODY_TIMEOUT_SECONDS + self._size / settings.MIN_BODY_RATE - self._waited
+        allowed = settings.ASSISTANT_BODY_TIMEOUT_SECONDS + self._size / settings.ASSISTANT_MIN_BODY_RATE - self._waited
         began = time.monotonic()
-        async with asyncio.timeout(min(settings.BODY_TIMEOUT_SECONDS, allowed)):
+        async with asyncio.timeout(min(settings.ASSISTANT_BODY_TIMEOUT_SECONDS, allowed)):
             message = await self._receive()
         self._waited += time.monotonic() - began
         return message

@@ -20,7 +20,7 @@ _FORMS = ("_add", "_change")
 
 def least_bound() -> int:
     """Return the smallest bound of all addresses: a body within it is allowed at every address."""
-    return min(MAX_BUFFERED_BYTES, settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES)
+    return min(MAX_BUFFERED_BYTES, settings.ASSISTANT_MAX_BODY_BYTES, settings.ASSISTANT_MAX_UPLOAD_BYTES)
 
 
 def size_bound(scope: Mapping[str, Any]) -> int:
@@ -28,13 +28,13 @@ def size_bound(scope: Mapping[str, Any]) -> int:
     path = path_of(scope)
     if api_of(scope) and not takes_files(path):
         return MAX_BUFFERED_BYTES
-    bound: int = settings.MAX_UPLOAD_BYTES if _takes_files(path) else settings.MAX_BODY_BYTES
+    bound: int = settings.ASSISTANT_MAX_UPLOAD_BYTES if _takes_files(path) else settings.ASSISTANT_MAX_BODY_BYTES
     return bound
 
 
 def _takes_files(path: str) -> bool:
-    """Return whether files come to an address: with messages, at UPLOAD_PATHS, or in forms of the admin."""
-    if path.startswith(tuple(settings.UPLOAD_PATHS)) or takes_files(path):
+    """Return whether files come to an address: with messages, at ASSISTANT_UPLOAD_PATHS, or in forms of the admin."""
+    if path.startswith(tuple(settings.ASSISTANT_UPLOAD_PATHS)) or takes_files(path):
         return True
     try:
         match = resolve(path)

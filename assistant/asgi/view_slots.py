@@ -96,7 +96,7 @@ class Places:
 class _All:
     def __init__(self) -> None:
         self.probes, self.sign_ins = Places(PROBE_PLACES), Places(SIGN_IN_PLACES)
-        self.views = Places(settings.MAX_SYNC_VIEWS)
+        self.views = Places(settings.ASSISTANT_MAX_SYNC_VIEWS)
 
     def waiting(self) -> int:
         return self.views.waiting() + self.sign_ins.waiting()

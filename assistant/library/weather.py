@@ -149,7 +149,7 @@ async def get_weather(
     """Tell the weather in a city: now, and the forecast."""
     config = context.config if isinstance(context.config, WeatherSettings) else WeatherSettings()
     # The configured addresses may be internal; addresses that they redirect to may not.
-    guard = UrlGuard(trusted=(settings.WEATHER_BASE_URL, settings.WEATHER_GEOCODING_URL))
+    guard = UrlGuard(trusted=(settings.ASSISTANT_WEATHER_BASE_URL, settings.ASSISTANT_WEATHER_GEOCODING_URL))
     async with guarded_client(guard, timeout=_timeout(context)) as client:
         if latitude is not None and longitude is not None and not city:
             place = _Place(name=f"{latitude:g}, {longitude:g}", latitude=latitude, longitude=longitude)
@@ -163,7 +163,7 @@ async def get_weather(
 async def _locate(client: httpx2.AsyncClient, city: str) -> _Place:
     """Return the place named "Paris" or "Paris, Texas", the largest if there are several."""
     name, _, region = (part.strip() for part in city.partition(","))
-    url = f"{settings.WEATHER_GEOCODING_URL.rstrip('/')}/v1/search"
+    url = f"{settings.ASSISTANT_WEATHER_GEOCODING_URL.rstrip('/')}/v1/search"
     places = await _get(client, url, {"name": name, "count": 10, "language": "en", "format": "json"}, _Places)
     if not places.results:
         raise ToolError(f"There is no city called {name!r}. Check how it is spelled.")
@@ -187,7 +187,7 @@ async def _forecast(client: httpx2.AsyncClient, place: _Place, days: int, config
         "forecast_days": days,
         **parameters,
     }
-    url = f"{settings.WEATHER_BASE_URL.rstrip('/')}/v1/forecast"
+    url = f"{settings.ASSISTANT_WEATHER_BASE_URL.rstrip('/')}/v1/forecast"
     found = await _get(client, url, query, _Forecast)
     now, daily = found.current, found.daily
     return WeatherReport(

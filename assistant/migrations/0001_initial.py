@@ -516,7 +516,7 @@ class Migration(migrations.Migration):
                     ('name', models.SlugField(max_length=40)),
                     ('prefix', models.SlugField(help_text='Its tools are called prefix__name.', max_length=24)),
                     ('url', models.URLField(blank=True, max_length=500, verbose_name='URL')),
-                    ('command', models.CharField(blank=True, help_text="In place of a URL: one of the deployment's MCP_STDIO_COMMANDS.", max_length=60)),
+                    ('command', models.CharField(blank=True, help_text="In place of a URL: one of the deployment's ASSISTANT_MCP_STDIO_COMMANDS.", max_length=60)),
                     ('credentials_of', models.CharField(choices=[('tenant', "The tenant's, for all members"), ('user', "Each member's own")], default='tenant', help_text='Whose credentials are sent to the server.', max_length=10, verbose_name='credentials')),
                     ('oauth_issuer', models.URLField(blank=True, help_text='The authorization server of the OAuth client, the only server that its secret is sent to.', max_length=500, verbose_name='OAuth issuer')),
                     ('oauth_scope', models.CharField(blank=True, max_length=500, verbose_name='OAuth scope')),

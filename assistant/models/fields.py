@@ -25,8 +25,8 @@ else:
 
 
 def cipher() -> MultiFernet:
-    """Return the cipher of FIELD_ENCRYPTION_KEYS: the first key encrypts, all of them decrypt."""
-    return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
+    """Return the cipher of ASSISTANT_FIELD_ENCRYPTION_KEYS: the first key encrypts, all of them decrypt."""
+    return MultiFernet([Fernet(key) for key in settings.ASSISTANT_FIELD_ENCRYPTION_KEYS])
 
 
 def encrypted(text: str) -> str:
@@ -39,7 +39,7 @@ def decrypted(stored: str, what: str) -> str:
     try:
         return cipher().decrypt(stored.encode()).decode()
     except InvalidToken as exc:
-        raise ImproperlyConfigured(f"FIELD_ENCRYPTION_KEYS has no key that decrypts {what}") from exc
+        raise ImproperlyConfigured(f"ASSISTANT_FIELD_ENCRYPTION_KEYS has no key that decrypts {what}") from exc
 
 
 def is_readable(stored: str) -> bool:
@@ -55,7 +55,7 @@ def is_readable(stored: str) -> bool:
 class EncryptedTextField(TextField):
     """Text stored encrypted; the empty string is stored as it is, a mapping as JSON.
 
-    Reading a value that none of FIELD_ENCRYPTION_KEYS can decrypt raises `ImproperlyConfigured`.
+    Reading a value that none of ASSISTANT_FIELD_ENCRYPTION_KEYS can decrypt raises `ImproperlyConfigured`.
     """
 
     def to_python(self, value: Any) -> Any:

@@ -20,7 +20,7 @@ MAX_NAME = 150
 
 
 def attachment_storage() -> Storage:
-    """Return where attached files are: the storage "attachments" of STORAGES, else the folder ATTACHMENTS_DIR.
+    """Return where attached files are: the storage "attachments", else the folder ASSISTANT_ATTACHMENTS_DIR.
 
     The folder is none that a web server serves, so not within MEDIA_ROOT.
     """
@@ -28,7 +28,9 @@ def attachment_storage() -> Storage:
         return storages[STORAGE_ALIAS]
     base = Path(getattr(settings, "BASE_DIR", "."))
     return FileSystemStorage(
-        location=base / (settings.ATTACHMENTS_DIR or "attachments"), file_permissions_mode=0o600, base_url=None
+        location=base / (settings.ASSISTANT_ATTACHMENTS_DIR or "attachments"),
+        file_permissions_mode=0o600,
+        base_url=None,
     )
 
 

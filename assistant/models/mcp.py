@@ -49,7 +49,9 @@ class McpServer(Credentials):
     prefix = models.SlugField(max_length=24, help_text=_("Its tools are called prefix__name."))
     url = AddressField(_("URL"), max_length=500, blank=True)
     command = models.CharField(
-        max_length=60, blank=True, help_text=_("In place of a URL: one of the deployment's MCP_STDIO_COMMANDS.")
+        max_length=60,
+        blank=True,
+        help_text=_("In place of a URL: one of the deployment's ASSISTANT_MCP_STDIO_COMMANDS."),
     )
     credentials_of = models.CharField(
         _("credentials"),

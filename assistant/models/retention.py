@@ -47,7 +47,7 @@ class Retention(models.Model):
 
     def clean(self) -> None:
         """Reject periods above the deployment's maximum."""
-        limit = settings.RETENTION_MAX_DAYS
+        limit = settings.ASSISTANT_RETENTION_MAX_DAYS
         over = [name for name in KINDS if limit and (getattr(self, name) or 0) > limit]
         if over:
             problem = _("This deployment keeps nothing for longer than %(days)d days.") % {"days": limit}
@@ -59,6 +59,6 @@ KINDS = ("conversations", "tool_calls", "files", "deliveries", "audit")
 
 def effective(own: Retention | None, kind: str) -> int | None:
     """Return for how many days records of a kind are kept; None means forever."""
-    days = (getattr(own, kind) if own else None) or settings.RETENTION_DEFAULT_DAYS
-    limits = [number for number in (days, settings.RETENTION_MAX_DAYS) if number]
+    days = (getattr(own, kind) if own else None) or settings.ASSISTANT_RETENTION_DEFAULT_DAYS
+    limits = [number for number in (days, settings.ASSISTANT_RETENTION_MAX_DAYS) if number]
     return min(limits, default=None)

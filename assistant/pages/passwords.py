@@ -68,7 +68,7 @@ class ResetView(views.PasswordResetView):
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
         try:
-            if settings.SIGN_IN_LIMITS:
+            if settings.ASSISTANT_SIGN_IN_LIMITS:
                 # Counted as a sign-in of this address, so that nobody's mailbox is filled.
                 address = str(self.request.META.get("REMOTE_ADDR") or "")
                 admit(name=f"password reset {form.cleaned_data['email']}", address=address)

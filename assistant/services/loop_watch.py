@@ -60,8 +60,8 @@ class LoopWatch:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Watch the running loop, unless `LOOP_WATCH` is off; later calls do nothing."""
-        if self._loop is not None or not settings.LOOP_WATCH:
+        """Watch the running loop, unless `ASSISTANT_LOOP_WATCH` is off; later calls do nothing."""
+        if self._loop is not None or not settings.ASSISTANT_LOOP_WATCH:
             return
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()

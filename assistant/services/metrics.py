@@ -1,7 +1,7 @@
 """The Prometheus metrics of this process, updated at the end of a run, tool call or response, never for each token.
 
 Labels have a bounded number of values: tenants create models and tools, so the first ones get a series each and the
-rest share `other`. The setting `METRICS_TENANTS` is the number of tenants with a series of their own.
+rest share `other`. The setting `ASSISTANT_METRICS_TENANTS` is the number of tenants with a series of their own.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BoundedLabel:
         return value
 
 
-_tenant = BoundedLabel(settings.METRICS_TENANTS)
+_tenant = BoundedLabel(settings.ASSISTANT_METRICS_TENANTS)
 _model, _tool, _provider = BoundedLabel(100), BoundedLabel(500), BoundedLabel(100)
 _coroutine = BoundedLabel(100)
 

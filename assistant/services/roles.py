@@ -25,17 +25,19 @@ def shares_runs() -> bool:
 
 def starts_queued_runs() -> bool:
     """Whether this process may start queued runs, while it has room."""
-    return bool(settings.ASSISTANT_ROLE != WEB or settings.RUNS_ON == "web")
+    return bool(settings.ASSISTANT_ROLE != WEB or settings.ASSISTANT_RUNS_ON == "web")
 
 
 def problem_of_role() -> str:
     """Return what the role needs and the deployment does not have; "" if nothing."""
     if settings.ASSISTANT_ROLE == ALL:
-        return "" if settings.RUNS_ON == "web" else "RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none"
+        if settings.ASSISTANT_RUNS_ON == "web":
+            return ""
+        return "ASSISTANT_RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none"
     if connection.vendor != "postgresql":
         return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but the database is not PostgreSQL"
-    if not settings.REDIS_URL:
-        return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but REDIS_URL is not set"
-    if settings.RUNS_ON == "workers" and not settings.RUN_QUEUE_SECONDS:
-        return "RUNS_ON is workers, but RUN_QUEUE_SECONDS is 0: runs cannot wait for them"
+    if not settings.ASSISTANT_REDIS_URL:
+        return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but ASSISTANT_REDIS_URL is not set"
+    if settings.ASSISTANT_RUNS_ON == "workers" and not settings.ASSISTANT_RUN_QUEUE_SECONDS:
+        return "ASSISTANT_RUNS_ON is workers, but ASSISTANT_RUN_QUEUE_SECONDS is 0: runs cannot wait for them"
     return ""

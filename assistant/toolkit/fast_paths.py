@@ -2,7 +2,7 @@
 
 A fast path relies on the internals of another package to save time. Each is in a folder named `fast_paths` next to its
 plain implementation, documents what it saves, and asks `is_used` before it does anything. That is false if the setting
-`FAST_PATHS` is false, or if the installed version of the package is untested, which is logged once.
+`ASSISTANT_FAST_PATHS` is false, or if the installed version of the package is untested, which is logged once.
 """
 
 from __future__ import annotations

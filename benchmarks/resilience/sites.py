@@ -139,7 +139,7 @@ def _environment(database_url: str, redis_url: str, provider_url: str) -> dict[s
         "ENV_FILE": os.devnull,
         "DJANGO_SETTINGS_MODULE": "benchmarks.resilience.settings",
         "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789-and-more",
-        "FIELD_ENCRYPTION_KEYS": "",
+        "ASSISTANT_FIELD_ENCRYPTION_KEYS": "",
         "INSECURE_HTTP": "true",
         "DEBUG": "false",
         "LOG_LEVEL": "WARNING",

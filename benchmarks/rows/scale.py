@@ -183,7 +183,7 @@ def _constants_section(values: Mapping[str, float]) -> Section:
 
 def _queue(bench: Bench, values: Mapping[str, float]) -> Iterator[Section]:
     """Measure a queue in which two tenants take turns, and simulate it with the constants."""
-    limits = {"MAX_RUNS": str(PLACES), "RUN_QUEUE_SECONDS": "600"}
+    limits = {"ASSISTANT_MAX_RUNS": str(PLACES), "ASSISTANT_RUN_QUEUE_SECONDS": "600"}
     with site(bench.provider_url) as made:
         with started([sys.executable, "-c", MAKE], made.env) as maker:
             key = json.loads(maker.read_line())

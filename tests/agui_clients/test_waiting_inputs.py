@@ -29,7 +29,7 @@ QUEUE = {"whenBusy": "queue"}
 @pytest.fixture
 def counting(transactional_db: None) -> Iterator[Server]:
     """A server of its own that counts its open connections, to which inputs that wait belong."""
-    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         yield server
 
 

@@ -42,12 +42,12 @@ def read(key: str, url: str, method: str = "get") -> HttpResponse:
 
 
 def stored_files(settings: Settings) -> int:
-    return sum(one.is_file() for one in Path(settings.ATTACHMENTS_DIR).rglob("*"))
+    return sum(one.is_file() for one in Path(settings.ASSISTANT_ATTACHMENTS_DIR).rglob("*"))
 
 
 @pytest.fixture(autouse=True)
 def _folder(settings: Settings) -> None:
-    shutil.rmtree(settings.ATTACHMENTS_DIR, ignore_errors=True)
+    shutil.rmtree(settings.ASSISTANT_ATTACHMENTS_DIR, ignore_errors=True)
 
 
 def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings: Settings) -> None:

@@ -238,7 +238,7 @@ async def test_resuming_respects_the_protocol_version(
 async def test_a_body_of_any_size_is_refused_or_accepted(uvicorn_server: Server, cast: Cast) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
         state = {"state": "x" * 300_000, "messages": []}
-        for content in (json.dumps(state).encode(), b" " * (settings.MAX_UPLOAD_BYTES + 1)):
+        for content in (json.dumps(state).encode(), b" " * (settings.ASSISTANT_MAX_UPLOAD_BYTES + 1)):
             answer = await client.post(RUNS.format(tenant="acme"), content=content)
             assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
@@ -298,7 +298,7 @@ async def test_a_stream_and_a_websocket_share_one_limit(uvicorn_server: Server, 
 
 
 async def test_a_full_process_refuses_streams(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(settings, "ASSISTANT_MAX_CONNECTIONS", 1)
     address, headers = await silent_run(cast), await bearer(cast)
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None

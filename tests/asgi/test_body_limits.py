@@ -34,7 +34,13 @@ RATE = 100_000
 @pytest.fixture(scope="module")
 def quick(django_db_setup: None) -> Iterator[Server]:
     """A server that does not wait long."""
-    with serve(env={"BODY_TIMEOUT_SECONDS": "1", "MIN_BODY_RATE": str(RATE), "UPLOAD_PATHS": "/nowhere/"}) as server:
+    with serve(
+        env={
+            "ASSISTANT_BODY_TIMEOUT_SECONDS": "1",
+            "ASSISTANT_MIN_BODY_RATE": str(RATE),
+            "ASSISTANT_UPLOAD_PATHS": "/nowhere/",
+        }
+    ) as server:
         yield server
 
 
@@ -61,7 +67,7 @@ def pieces(body: bytes) -> Iterator[bytes]:
 
 
 def test_the_largest_body_is_read(uvicorn_server: Server, cast: Cast) -> None:
-    body = b"x" * settings.MAX_BODY_BYTES
+    body = b"x" * settings.ASSISTANT_MAX_BODY_BYTES
     for content in (body, pieces(body)):
         answer = httpx2.post(f"{uvicorn_server.url}/healthz", content=content, timeout=30)
         assert answer.status_code == 405
@@ -70,7 +76,7 @@ def test_the_largest_body_is_read(uvicorn_server: Server, cast: Cast) -> None:
 
 @pytest.mark.parametrize("is_declared", [True, False], ids=["declared", "chunked"])
 def test_more_is_read_where_files_are_uploaded(is_declared: bool, uvicorn_server: Server, cast: Cast) -> None:
-    for size, status in ((settings.MAX_BODY_BYTES + 1, 403), (settings.MAX_UPLOAD_BYTES + 1, 413)):
+    for size, status in ((settings.ASSISTANT_MAX_BODY_BYTES + 1, 403), (settings.ASSISTANT_MAX_UPLOAD_BYTES + 1, 413)):
         body = b"x" * size
         answer = httpx2.post(uvicorn_server.url + UPLOAD, content=body if is_declared else pieces(body), timeout=30)
         # 403: there is no CSRF token.
@@ -80,20 +86,20 @@ def test_more_is_read_where_files_are_uploaded(is_declared: bool, uvicorn_server
 @pytest.mark.parametrize(
     ("path", "bound"),
     [
-        (UPLOAD, "MAX_UPLOAD_BYTES"),
-        ("/v1/chat/completions", "MAX_UPLOAD_BYTES"),
-        ("/v1/responses", "MAX_UPLOAD_BYTES"),
-        ("/api/v1/tenants/acme/assistants/support/runs/", "MAX_UPLOAD_BYTES"),
-        ("/admin/assistant/document/7/change/", "MAX_UPLOAD_BYTES"),
-        ("/admin/assistant/document/", "MAX_BODY_BYTES"),
-        ("/admin/assistant/document/7/delete/", "MAX_BODY_BYTES"),
-        ("/admin/assistant/assistant/add/", "MAX_BODY_BYTES"),
-        ("/uploads/7/", "MAX_UPLOAD_BYTES"),
-        ("/t/acme/uploads/", "MAX_BODY_BYTES"),
+        (UPLOAD, "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/v1/chat/completions", "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/v1/responses", "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/api/v1/tenants/acme/assistants/support/runs/", "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/admin/assistant/document/7/change/", "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/admin/assistant/document/", "ASSISTANT_MAX_BODY_BYTES"),
+        ("/admin/assistant/document/7/delete/", "ASSISTANT_MAX_BODY_BYTES"),
+        ("/admin/assistant/assistant/add/", "ASSISTANT_MAX_BODY_BYTES"),
+        ("/uploads/7/", "ASSISTANT_MAX_UPLOAD_BYTES"),
+        ("/t/acme/uploads/", "ASSISTANT_MAX_BODY_BYTES"),
     ],
 )
 def test_files_are_uploaded_at_few_addresses(path: str, bound: str, settings: pytest.Settings) -> None:
-    settings.UPLOAD_PATHS = ["/uploads/"]
+    settings.ASSISTANT_UPLOAD_PATHS = ["/uploads/"]
     assert size_bound(scope(path)) == getattr(settings, bound)
 
 
@@ -185,15 +191,15 @@ def test_a_slow_body_above_the_rate_is_read(quick: Server, cast: Cast) -> None:
 
 
 def test_refusals_have_the_form_of_their_address(quick: Server, cast: Cast) -> None:
-    body = b"x" * (settings.MAX_UPLOAD_BYTES + 1)
+    body = b"x" * (settings.ASSISTANT_MAX_UPLOAD_BYTES + 1)
     found = {}
     for path in ("/api/v1/tenants/acme/conversations/", "/v1/chat/completions", "/nowhere/"):
         found[path] = httpx2.post(quick.url + path, content=body, timeout=30)
     api, openai, page = found.values()
     assert api.json() == {"code": "too_large", "message": "A body holds at most 262144 bytes.", "fields": {}}
     assert openai.json()["error"]["code"] == "too_large"
-    assert openai.json()["error"]["message"] == f"A body holds at most {settings.MAX_UPLOAD_BYTES} bytes."
-    assert page.text == f"A body holds at most {settings.MAX_UPLOAD_BYTES} bytes."
+    assert openai.json()["error"]["message"] == f"A body holds at most {settings.ASSISTANT_MAX_UPLOAD_BYTES} bytes."
+    assert page.text == f"A body holds at most {settings.ASSISTANT_MAX_UPLOAD_BYTES} bytes."
 
 
 def test_nothing_is_stored_of_what_is_refused(uvicorn_server: Server, cast: Cast) -> None:
@@ -205,7 +211,7 @@ def test_nothing_is_stored_of_what_is_refused(uvicorn_server: Server, cast: Cast
             break
         most = max(most, stored(uvicorn_server.process.pid))
     assert connection.answer().startswith(b"HTTP/1.1 413 ")
-    assert most <= settings.MAX_BODY_BYTES
+    assert most <= settings.ASSISTANT_MAX_BODY_BYTES
 
 
 def stored(pid: int) -> int:

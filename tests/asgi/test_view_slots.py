@@ -49,7 +49,7 @@ async def settle() -> None:
 
 @pytest.fixture
 async def site(settings: Any) -> Site:
-    settings.MAX_SYNC_VIEWS = 3
+    settings.ASSISTANT_MAX_SYNC_VIEWS = 3
     return Site()
 
 
@@ -97,7 +97,7 @@ async def test_too_many_that_wait_are_refused(site: Site, monkeypatch: pytest.Mo
 
 
 async def test_a_request_whose_client_disconnects_gives_up_its_turn(site: Site, settings: Any) -> None:
-    settings.MAX_SYNC_VIEWS = 1
+    settings.ASSISTANT_MAX_SYNC_VIEWS = 1
     application, left, sent = with_bounded_views(site), asyncio.Event(), list[Any]()
     scope = {"type": "http", "path": "/docs/", "method": "GET", "headers": []}
     messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
@@ -130,7 +130,7 @@ async def test_a_request_whose_client_disconnects_gives_up_its_turn(site: Site, 
 async def test_a_request_that_is_cancelled_while_it_waits_keeps_no_place(
     settled: bool, site: Site, settings: Any
 ) -> None:
-    settings.MAX_SYNC_VIEWS = 1
+    settings.ASSISTANT_MAX_SYNC_VIEWS = 1
     application = with_bounded_views(site)
     first = asyncio.create_task(ask(application, "/docs/"))
     await settle()

@@ -29,7 +29,7 @@ LAPTOP = {
 @pytest.fixture
 def origin(transactional_db: None, cast: Cast) -> Iterator[str]:
     """A site where second factors are on. Browsers know passkeys for names alone, not for addresses."""
-    with serve(env={"SECOND_FACTOR": "optional"}) as server:
+    with serve(env={"ASSISTANT_SECOND_FACTOR": "optional"}) as server:
         yield server.url.replace("127.0.0.1", "localhost")
 
 

@@ -47,7 +47,7 @@ async def test_nothing_is_logged_by_default(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.fixture
 def _switched_on() -> Iterator[None]:
-    log_prompts(SimpleNamespace(LOG_PROMPTS=True))
+    log_prompts(SimpleNamespace(ASSISTANT_LOG_PROMPTS=True))
     yield
     ADDED.clear()
 

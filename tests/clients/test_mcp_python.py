@@ -27,7 +27,7 @@ PROTOCOLS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 @pytest.fixture(params=["", "true"], ids=["stateless", "with sessions"])
 def served(request: pytest.FixtureRequest, shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """The site with the tools of `tests.mcp.served`; as by default, and with sessions for older clients."""
-    with shared_server.lend("uvicorn", {**SERVED, "MCP_SESSIONS": request.param}) as lent:
+    with shared_server.lend("uvicorn", {**SERVED, "ASSISTANT_MCP_SESSIONS": request.param}) as lent:
         yield lent
 
 

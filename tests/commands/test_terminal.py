@@ -38,7 +38,7 @@ def printed(*shown: events.Event) -> str:
 
 
 def test_steps_of_tools_are_lines_between_the_text(settings: Any) -> None:
-    settings.PUBLIC_URL = "https://assistant.example.com/"
+    settings.ASSISTANT_PUBLIC_URL = "https://assistant.example.com/"
     file = {"name": "invoice.pdf", "mediaType": "application/pdf", "size": 2048, "url": "/assistant/files/1"}
     lines = printed(
         events.TextMessageContent("m", "Let me "),

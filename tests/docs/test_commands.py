@@ -111,7 +111,7 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
             "REDIS_URL": "",
             "INSECURE_HTTP": "true",
             "SECRET_KEY": "only-for-the-tests-and-therefore-no-secret-0123456789",
-            "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+            "ASSISTANT_FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
             "OPENAI_BASE_URL": fake_provider.url,
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "test-model",

@@ -14,6 +14,6 @@ from tests.isolation.world import World, open_world
 
 @pytest.fixture
 def world(cast: Cast, settings: Any) -> Iterator[World]:
-    settings.INTERNAL_HOSTS = (parse_internal_host("127.0.0.1"),)
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host("127.0.0.1"),)
     with open_world(cast) as opened:
         yield opened

@@ -28,7 +28,7 @@ def role(transactional_db: None, settings: Settings) -> Iterator[str]:
         cursor.execute(f"ALTER ROLE {name} SET synchronous_commit = off")
         # Only a superuser or a member of a role may act as it and drop its grants.
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     row_level_security.wrap_statements()
     with scoped_connections(), all_tenants():
         yield name
@@ -41,7 +41,7 @@ def role(transactional_db: None, settings: Settings) -> Iterator[str]:
 
 @contextmanager
 def scoped_connections() -> Iterator[None]:
-    """What ROW_LEVEL_SECURITY sets, for connections of this process."""
+    """What ASSISTANT_ROW_LEVEL_SECURITY sets, for connections of this process."""
     before = connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
     connections.close_all()
     connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = True
@@ -69,5 +69,5 @@ def served_as(role: str, *, is_held: bool = True) -> dict[str, str]:
     address = f"{role}:{role}@{url.hostname}:{url.port}"
     return {
         "TEST_DATABASE_URL": urlunsplit(url._replace(netloc=address)) if is_held else live.test_database_url(),
-        "ROW_LEVEL_SECURITY": "true" if is_held else "false",
+        "ASSISTANT_ROW_LEVEL_SECURITY": "true" if is_held else "false",
     }

@@ -7,5 +7,5 @@ from tests.mcp.settings_served import *  # noqa: F403
 from tests.mcp.settings_served import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.isolation.told"]
-INTERNAL_HOSTS = ["127.0.0.1"]
-WEBHOOKS_FROM_SERVER = True
+ASSISTANT_INTERNAL_HOSTS = ["127.0.0.1"]
+ASSISTANT_WEBHOOKS_FROM_SERVER = True

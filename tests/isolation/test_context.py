@@ -225,7 +225,7 @@ async def tries(server: Server, cast: Cast, provider: FakeProvider, wanted: int)
 
 
 async def test_no_input_changes_the_tool_context(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
-    env = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "TOOL_INTERCEPTORS": INTERCEPTORS}
+    env = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "ASSISTANT_TOOL_INTERCEPTORS": INTERCEPTORS}
     with serve(env=env) as server:
         ran, wrong = await tries(server, cast, fake_provider, TRIES)
     print(f"\ncontext: {ran.total()} tries, {len(wrong)} moved; of those let run {dict(ran)}")
@@ -239,7 +239,7 @@ async def test_a_site_that_trusts_the_arguments_is_found(
 ) -> None:
     env = {
         "DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served",
-        "TOOL_INTERCEPTORS": "tests.isolation.careless.believe",
+        "ASSISTANT_TOOL_INTERCEPTORS": "tests.isolation.careless.believe",
     }
     with serve(env=env) as server:
         _, wrong = await tries(server, cast, fake_provider, CALLS * len(DOORS))

@@ -58,9 +58,9 @@ LOGS = ("plain", "json") if IS_WHOLE else ("json",)
 SOME, SEED = 40, 20261121
 # Interceptors of careless.py, and where each leaks.
 CARELESS = {
-    "echoes the context": ("TOOL_INTERCEPTORS", "tests.isolation.careless.echo_context", "alice: websocket"),
-    "logs the prompt": ("MODEL_INTERCEPTORS", "tests.isolation.careless.log_prompt", "log in"),
-    "traces the prompt": ("MODEL_INTERCEPTORS", "tests.isolation.careless.trace_prompt", "spans"),
+    "echoes the context": ("ASSISTANT_TOOL_INTERCEPTORS", "tests.isolation.careless.echo_context", "alice: websocket"),
+    "logs the prompt": ("ASSISTANT_MODEL_INTERCEPTORS", "tests.isolation.careless.log_prompt", "log in"),
+    "traces the prompt": ("ASSISTANT_MODEL_INTERCEPTORS", "tests.isolation.careless.trace_prompt", "spans"),
 }
 PLANTED = os.environ.get("RECORDED_CARELESS", "")
 BREAK = "#break"

@@ -1,4 +1,4 @@
-"""If ROW_LEVEL_SECURITY does not match the database, commands refuse to run and servers are not ready."""
+"""If ASSISTANT_ROW_LEVEL_SECURITY does not match the database, commands refuse to run and servers are not ready."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def database_checks() -> list[CheckMessage]:
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_commands_refuse_to_run_if_all_rows_are_hidden(words: tuple[str, ...], policies: str, tmp_path: Path) -> None:
     before = list(User.objects.order_by("pk").values())
-    with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
+    with pytest.raises(CommandError, match="Set ASSISTANT_ROW_LEVEL_SECURITY=true"):
         call_command(*(word.format(folder=tmp_path) for word in words))
     assert list(User.objects.order_by("pk").values()) == before
     assert list(tmp_path.iterdir()) == []
@@ -70,31 +70,31 @@ def test_commands_run_again_without_the_policies(policies: str) -> None:
 def test_migrate_refuses_if_data_migrations_would_find_no_rows(
     policies: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(CommandError, match=r"assistant\.E004.*Set ROW_LEVEL_SECURITY=true"):
+    with pytest.raises(CommandError, match=r"assistant\.E004.*Set ASSISTANT_ROW_LEVEL_SECURITY=true"):
         call_command("migrate", skip_checks=False, verbosity=0)
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     monkeypatch.setitem(settings.DATABASES["default"], "DISABLE_SERVER_SIDE_CURSORS", True)
     with all_tenants():
         call_command("migrate", skip_checks=False, verbosity=0)
 
 
 def test_migrate_refuses_without_a_tenant_scope(policies: str, settings: Settings) -> None:
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     with tenant_scope(), pytest.raises(CommandError, match="no tenant is set"):
         call_command("migrate", skip_checks=False, verbosity=0)
 
 
 def test_the_status_reports_a_missing_setting(policies: str) -> None:
-    with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
+    with pytest.raises(CommandError, match="Set ASSISTANT_ROW_LEVEL_SECURITY=true"):
         call_command("row_level_security", "status")
 
 
 def test_a_server_that_would_find_no_rows_is_not_ready(policies: str) -> None:
-    env = served_as(policies) | {"ROW_LEVEL_SECURITY": "false"}
+    env = served_as(policies) | {"ASSISTANT_ROW_LEVEL_SECURITY": "false"}
     with serve(env=env) as server:
         with pytest.raises(HTTPError, match="503"):
             urlopen(f"{server.url}/readyz")
-        assert "Set ROW_LEVEL_SECURITY=true" in server.log
+        assert "Set ASSISTANT_ROW_LEVEL_SECURITY=true" in server.log
 
 
 def test_a_server_that_matches_the_database_is_ready(policies: str) -> None:
@@ -105,7 +105,7 @@ def test_a_server_that_matches_the_database_is_ready(policies: str) -> None:
 def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
     policies: str, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE assistant_run NO FORCE ROW LEVEL SECURITY")
     assert readiness() == (503, "failed")
@@ -117,7 +117,7 @@ def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
 
 
 def test_a_successful_check_is_not_repeated(policies: str, settings: Settings) -> None:
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     row_level_security.check_setting()
     with CaptureQueriesContext(connection) as asked:
         row_level_security.check_setting()

@@ -73,7 +73,9 @@ def open_meteo(settings: Settings) -> Iterator[OpenMeteo]:
     with OpenMeteo() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        settings.WEATHER_BASE_URL = settings.WEATHER_GEOCODING_URL = f"http://127.0.0.1:{server.server_port}"
+        settings.ASSISTANT_WEATHER_BASE_URL = settings.ASSISTANT_WEATHER_GEOCODING_URL = (
+            f"http://127.0.0.1:{server.server_port}"
+        )
         yield server
         server.stop.set()
         server.shutdown()
@@ -152,7 +154,7 @@ async def test_an_invalid_response_is_an_error_to_the_model(
 
 
 async def test_an_unreachable_service_is_an_error_to_the_model(settings: Settings) -> None:
-    settings.WEATHER_GEOCODING_URL = "http://127.0.0.1:9"
+    settings.ASSISTANT_WEATHER_GEOCODING_URL = "http://127.0.0.1:9"
     with pytest.raises(ToolError, match=r"The weather service cannot be reached\."):
         await ask(city="Paris")
 

@@ -32,7 +32,7 @@ def outsider(outside_process: Outside) -> Outside:
     return outside_process
 
 
-SERVED = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "MCP_SESSIONS": ""}
+SERVED = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "ASSISTANT_MCP_SESSIONS": ""}
 
 
 @pytest.fixture(params=KINDS)
@@ -51,7 +51,7 @@ def uvicorn_served(shared_server: SharedServer, transactional_db: None) -> Itera
 @pytest.fixture
 def with_sessions(shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """A server that keeps sessions for clients older than 2026-07-28."""
-    with shared_server.lend("uvicorn", {**SERVED, "MCP_SESSIONS": "true"}) as lent:
+    with shared_server.lend("uvicorn", {**SERVED, "ASSISTANT_MCP_SESSIONS": "true"}) as lent:
         yield lent
 
 

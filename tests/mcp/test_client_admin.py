@@ -59,7 +59,7 @@ def add(client: Client, cast: Cast, **fields: Any) -> McpServer:
 
 
 def test_a_server_and_its_issuer_may_be_services_inside(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.INTERNAL_HOSTS = (parse_internal_host("crm:8000"), parse_internal_host("keycloak"))
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host("crm:8000"), parse_internal_host("keycloak"))
     row = add(amys, cast, url="http://crm:8000/mcp", oauth_client_id="us", oauth_issuer="http://keycloak/realms/acme")
     assert (row.url, row.oauth_issuer) == ("http://crm:8000/mcp", "http://keycloak/realms/acme")
 

@@ -249,8 +249,8 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
     )
     refused = await look(server)
     assert not refused.is_healthy
-    assert "MCP_STDIO_COMMANDS" in refused.full_sentence
-    settings.MCP_STDIO_COMMANDS = {"outside": [sys.executable, "-m", "tests.mcp.outside_app"]}
+    assert "ASSISTANT_MCP_STDIO_COMMANDS" in refused.full_sentence
+    settings.ASSISTANT_MCP_STDIO_COMMANDS = {"outside": [sys.executable, "-m", "tests.mcp.outside_app"]}
     assert (await look(server)).is_healthy
     await allow(server, "echo")
     assert (await call(cast, "local__echo", {"text": "hi"})).content == "hi"
@@ -262,7 +262,7 @@ async def test_an_internal_server_is_used_only_if_the_deployment_lists_it(
     settings.DEBUG = False
     server = await add_server(cast.acme, outsider)
     assert not (await look(server)).is_healthy
-    settings.INTERNAL_HOSTS = (parse_internal_host(outsider.origin.removeprefix("http://")),)
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host(outsider.origin.removeprefix("http://")),)
     assert (await look(server)).is_healthy
     await allow(server, "echo")
     assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"

@@ -50,7 +50,7 @@ MIN_SHARED_TOKENS = 300
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedServer]:
     """The model, fetched if need be, in a process of its own as in the demo."""
-    fetch(ProgressBar(Command()), path=settings.LOCAL_MODEL_PATH)
+    fetch(ProgressBar(Command()), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
     with start_server(read_ahead=False) as running:
         yield running
 

@@ -105,7 +105,7 @@ def test_what_ends_a_link(cast: Cast, settings: Settings, end: str) -> None:
     elif end == "suspended":
         type(cast.acme).objects.filter(pk=cast.acme.pk).update(is_active=False)
     elif end == "off":
-        settings.INVITATION_DAYS = 0
+        settings.ASSISTANT_INVITATION_DAYS = 0
     elif end == "demoted":
         Membership.objects.filter(user=boss).update(role="member")
     elif end == "deleted":

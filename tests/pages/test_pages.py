@@ -297,7 +297,7 @@ def test_ready_checks_what_visitors_need(client: Client, db: None) -> None:
         "database": "ok",
         "migrations": "ok",
         "writes": "ok",
-        **({"redis": "ok"} if site_settings.REDIS_URL else {}),
+        **({"redis": "ok"} if site_settings.ASSISTANT_REDIS_URL else {}),
     }
 
 
@@ -315,7 +315,7 @@ def test_not_ready_before_its_migrations(client: Client, db: None) -> None:
 
 
 def test_not_ready_while_redis_is_away(client: Client, db: None, settings: Settings) -> None:
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    settings.ASSISTANT_REDIS_URL = "redis://127.0.0.1:1/0"
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["redis"] == "failed"

@@ -109,7 +109,7 @@ def test_a_given_path_is_used_and_nothing_is_fetched(tmp_path: Path, diary: Diar
 
 
 def test_a_given_path_without_a_file_is_named(tmp_path: Path, diary: Diary) -> None:
-    with pytest.raises(WeightsError, match=r"LOCAL_MODEL_PATH names .*gone\.gguf, and there is no such file"):
+    with pytest.raises(WeightsError, match=r"ASSISTANT_LOCAL_MODEL_PATH names .*gone\.gguf, and there is no such file"):
         fetch(diary, path=tmp_path / "gone.gguf", cache=tmp_path, weights=WEIGHTS, sources=())
 
 

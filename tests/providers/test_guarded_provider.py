@@ -73,7 +73,7 @@ def test_a_provider_at_an_internal_host_that_is_listed_answers(
     cast: Cast, fake_provider: FakeProvider, settings: Settings
 ) -> None:
     port = urlsplit(fake_provider.url).port
-    settings.INTERNAL_HOSTS = (parse_internal_host(f"127.0.0.1:{port}"),)
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host(f"127.0.0.1:{port}"),)
     fake_provider.reply("Hello")
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
 

@@ -89,7 +89,7 @@ async def test_stopping_ends_the_thread() -> None:
 
 
 async def test_an_operator_can_switch_it_off(settings: Settings) -> None:
-    settings.LOOP_WATCH = False
+    settings.ASSISTANT_LOOP_WATCH = False
     watch = LoopWatch()
     watch.start()
     before = counted("hold_the_loop")

@@ -26,12 +26,12 @@ TOKEN = "let-prometheus-in"
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}])
 def test_callers_without_the_token_get_404(client: Client, settings: object, headers: dict[str, str]) -> None:
-    settings.METRICS_TOKEN = TOKEN  # type: ignore[attr-defined]
+    settings.ASSISTANT_METRICS_TOKEN = TOKEN  # type: ignore[attr-defined]
     assert client.get("/metrics", headers=headers).status_code == 404
 
 
 def test_without_a_configured_token_nobody_gets_metrics(client: Client, settings: object) -> None:
-    settings.METRICS_TOKEN = ""  # type: ignore[attr-defined]
+    settings.ASSISTANT_METRICS_TOKEN = ""  # type: ignore[attr-defined]
     assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
 
 
@@ -61,7 +61,7 @@ async def test_a_run_is_counted_with_its_tokens_and_calls(
     fake_provider.call("calculate", {"expression": "6*7"})
     fake_provider.reply("canary-answer", usage={"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16})
     fake_provider.respond(500, {"error": {"message": "canary"}})
-    with serve(env={"METRICS_TOKEN": TOKEN, "METRICS_TENANTS": "1"}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN, "ASSISTANT_METRICS_TENANTS": "1"}) as server:
         async with open_socket(server.url, user=cast.alice) as socket:
             await socket.ask("canary-question")
             found = numbers(server)
@@ -81,7 +81,7 @@ async def test_a_test_of_a_prompt_counts_apart(cast: Cast, provider: Provider, f
     draft = await sync_to_async(draft_prompt)(assistant=cast.support, text="You are a draft.")
     fake_provider.call("calculate", {"expression": "6*7"})
     fake_provider.reply("42")
-    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         async with open_socket(server.url, user=cast.amy) as socket:
             await socket.ask("Go", forwardedProps={"promptVersion": draft.pk})
             found = numbers(server)
@@ -99,7 +99,7 @@ async def test_calls_that_are_written_as_text_are_counted(
     await sync_to_async(switch_tool)(cast.acme, "calculate", "on")
     fake_provider.reply('<tool_call>{"name": "calculate", "arguments": {"expression": "6*7"}}</tool_call>')
     fake_provider.reply('[TOOL_CALLS] [{"name": "canary_tool", "arguments": {}}]')
-    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         async with open_socket(server.url, user=cast.alice) as socket:
             events = await socket.ask("Go")
         found = numbers(server)
@@ -114,7 +114,7 @@ async def test_provider_errors_and_unknown_tools_are_counted(
 ) -> None:
     fake_provider.call("canary_tool", {})
     fake_provider.respond(400, {"error": {"message": "no"}})
-    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         async with open_socket(server.url, user=cast.alice) as socket:
             await socket.ask("Go")
         found = numbers(server)
@@ -129,7 +129,7 @@ async def test_a_run_that_the_fallback_answered_is_counted_for_the_provider_that
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.rule(lambda request: respond(503, {"error": {"message": "overloaded"}}))
-    with FakeProvider() as second, serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with FakeProvider() as second, serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         cast.support.fallback_provider = await sync_to_async(make_provider)(base_url=second.url, name="Second")
         await sync_to_async(cast.support.save)()
         second.reply("Hello.")
@@ -148,7 +148,7 @@ async def test_calls_that_did_not_run_are_counted_for_their_tool(
     await sync_to_async(switch_tool)(cast.acme, "update_customer", ToolSetting.Policy.ASK)
     fake_provider.call("get_customer", {"customer_id": "canary"})
     fake_provider.call("update_customer", {"customer_id": 1, "name": "canary"})
-    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+    with serve(env={"ASSISTANT_METRICS_TOKEN": TOKEN}) as server:
         async with open_socket(server.url, user=cast.alice) as socket:
             await socket.ask("Go")
         found = numbers(server)

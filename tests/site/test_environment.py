@@ -19,17 +19,17 @@ WRONG = {
     "REDIS_URL": "http://localhost",
     "OPENAI_BASE_URL": "localhost:8000",
     "CSRF_TRUSTED_ORIGINS": "example.com",
-    "FIELD_ENCRYPTION_KEYS": "too-short",
-    "LOCAL_MODEL_URL": "ftp://x",
-    "MCP_STDIO_COMMANDS": "[1]",
-    "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
+    "ASSISTANT_FIELD_ENCRYPTION_KEYS": "too-short",
+    "ASSISTANT_LOCAL_MODEL_URL": "ftp://x",
+    "ASSISTANT_MCP_STDIO_COMMANDS": "[1]",
+    "ASSISTANT_INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
     "ALLOWED_HOSTS": "https://example.com",
-    "UPLOAD_PATHS": "uploads",
+    "ASSISTANT_UPLOAD_PATHS": "uploads",
     "OPENAI_WIRE_FORMAT": "soap",
-    "TENANT_WIRE_FORMATS": "anthropic,soap",
-    "MIN_BODY_RATE": "0",
+    "ASSISTANT_TENANT_WIRE_FORMATS": "anthropic,soap",
+    "ASSISTANT_MIN_BODY_RATE": "0",
     "EMAIL_URL": "pop3://user:mail-password@mail.example.com",
-    "LOCAL_MODEL_PATH": "/nowhere/model.gguf",
+    "ASSISTANT_LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }
 
 
@@ -79,7 +79,7 @@ def test_values_that_could_not_work_are_named(wrong: dict[str, str]) -> None:
 
 
 def test_a_server_does_not_start_on_a_wrong_value() -> None:
-    wrong = {name: WRONG[name] for name in ("DEBUG", "REDIS_URL", "INTERNAL_HOSTS")}
+    wrong = {name: WRONG[name] for name in ("DEBUG", "REDIS_URL", "ASSISTANT_INTERNAL_HOSTS")}
     done = run("-c", "import config.asgi", **wrong)
     assert done.returncode != 0
     assert all(name in done.stderr for name in wrong)
@@ -92,7 +92,7 @@ PUBLIC_DEBUG = "must be false where ALLOWED_HOSTS has the public name"
     "host", ["assistant.example.com", ".example.com", "*", "8.8.8.8", "[2606:4700::1111]", "local.example.com"]
 )
 def test_debug_pages_are_not_for_the_public(host: str) -> None:
-    told = "from config import settings; print(settings.ENVIRONMENT_PROBLEMS)"
+    told = "from config import settings; print(settings.ASSISTANT_ENVIRONMENT_PROBLEMS)"
     problem = ("DEBUG", f"{PUBLIC_DEBUG} {host!r}")
     assert run("-c", told, DEBUG="true", ALLOWED_HOSTS=f"localhost,{host}").stdout.strip() == str([problem])
 

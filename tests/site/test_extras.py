@@ -110,8 +110,10 @@ def test_the_core_works_without_any_extra() -> None:
 
 
 def test_what_an_installed_app_or_a_setting_lacks_is_named() -> None:
-    told = run(WITHOUT, METRICS_TOKEN="x" * 32)
-    assert "METRICS_TOKEN needs a package that is not installed: pip install 'tenant-assistant[metrics]'" in told
+    told = run(WITHOUT, ASSISTANT_METRICS_TOKEN="x" * 32)
+    assert (
+        "ASSISTANT_METRICS_TOKEN needs a package that is not installed: pip install 'tenant-assistant[metrics]'" in told
+    )
 
 
 def test_apps_name_extras_that_there_are() -> None:

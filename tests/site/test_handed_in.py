@@ -80,7 +80,7 @@ def test_an_awaitable_of_a_sync_method_is_an_error(settings: Any) -> None:
     assert settled([1], "members") == [1]
 
 
-@pytest.mark.parametrize("variable", ["TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"])
+@pytest.mark.parametrize("variable", ["ASSISTANT_TOOL_INTERCEPTORS", "ASSISTANT_MODEL_INTERCEPTORS"])
 @pytest.mark.parametrize(
     ("name", "problem"),
     [

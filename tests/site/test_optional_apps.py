@@ -105,27 +105,32 @@ class Project:
     """A settings module of a project, with one setting."""
 
     def is_overridden(self, name: str) -> bool:
-        return name == "MCP_SESSIONS"
+        return name == "ASSISTANT_MCP_SESSIONS"
 
 
 def test_a_setting_of_an_app_that_is_absent_is_named_with_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
     checked = (
         "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.id[-4:] == 'W008'])"
     )
-    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", MCP_SESSIONS="true", RESPONSES_API="true")
-    assert "MCP_SESSIONS is a setting of assistant.contrib.mcp_server, which is not in INSTALLED_APPS" in told
-    assert "RESPONSES_API is a setting of assistant.contrib.openai_api" in told
+    told = run(
+        f"import django; django.setup(); {checked}",
+        TEST_APPS="core",
+        ASSISTANT_MCP_SESSIONS="true",
+        ASSISTANT_RESPONSES_API="true",
+    )
+    assert "ASSISTANT_MCP_SESSIONS is a setting of assistant.contrib.mcp_server, which is not in INSTALLED_APPS" in told
+    assert "ASSISTANT_RESPONSES_API is a setting of assistant.contrib.openai_api" in told
 
 
 def test_the_settings_of_an_installed_app_are_no_problem() -> None:
     own: Any = Project()
-    assert setting_names()["MCP_SESSIONS"] == "assistant.contrib.mcp_server"
+    assert setting_names()["ASSISTANT_MCP_SESSIONS"] == "assistant.contrib.mcp_server"
     assert list(settings_of_absent_apps(own, [])) == []
 
 
 def test_a_wrong_setting_of_an_optional_app_stops_the_start() -> None:
     script = "import django; django.setup(); from assistant.optional_apps import problems_of_settings as p; print(p())"
-    assert "MCP_SESSIONS must be true or false" in run(script, MCP_SESSIONS="perhaps")
+    assert "ASSISTANT_MCP_SESSIONS must be true or false" in run(script, ASSISTANT_MCP_SESSIONS="perhaps")
 
 
 def test_models_of_optional_apps_are_ours_and_no_projects() -> None:
@@ -142,5 +147,5 @@ def test_their_rows_are_a_tenants_to_erase_to_export_and_to_hide_from_others() -
 
 def test_a_setting_that_protects_stops_the_start_where_its_app_is_absent() -> None:
     checked = "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.is_serious()])"
-    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", SECOND_FACTOR="required")
-    assert "SECOND_FACTOR is a setting of assistant.contrib.sign_in, which is not in INSTALLED_APPS" in told
+    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", ASSISTANT_SECOND_FACTOR="required")
+    assert "ASSISTANT_SECOND_FACTOR is a setting of assistant.contrib.sign_in, which is not in INSTALLED_APPS" in told

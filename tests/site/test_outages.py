@@ -144,7 +144,7 @@ async def test_events_that_redis_lost_reach_readers_in_another_process(
         await until(lambda: Run.objects.exclude(partial=None).exists())
         gates[0].release()
         await asker.until(lambda frame: frame.get("delta") == "two ")
-        async with Redis.from_url(settings.REDIS_URL) as redis:
+        async with Redis.from_url(settings.ASSISTANT_REDIS_URL) as redis:
             assert await redis.delete(STREAM + thread)
         gates[1].release()
         await asker.until(lambda frame: frame.get("delta") == "three ")

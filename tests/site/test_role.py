@@ -31,23 +31,25 @@ def test_one_process_that_does_everything_needs_nothing() -> None:
 
 
 def test_there_are_no_workers_beside_a_process_that_does_everything(settings: Any) -> None:
-    settings.RUNS_ON = "workers"
-    assert problems() == ["RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none."]
+    settings.ASSISTANT_RUNS_ON = "workers"
+    assert problems() == ["ASSISTANT_RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none."]
 
 
 def test_workers_need_postgresql(settings: Any, on: Callable[[str], None]) -> None:
     on("sqlite")
-    settings.ASSISTANT_ROLE, settings.REDIS_URL = "worker", REDIS
+    settings.ASSISTANT_ROLE, settings.ASSISTANT_REDIS_URL = "worker", REDIS
     assert problems() == ["ASSISTANT_ROLE is worker, but the database is not PostgreSQL."]
 
 
 def test_workers_need_redis_and_runs_that_can_wait(settings: Any, on: Callable[[str], None]) -> None:
     on("postgresql")
-    settings.ASSISTANT_ROLE, settings.REDIS_URL = "web", ""
-    assert problems() == ["ASSISTANT_ROLE is web, but REDIS_URL is not set."]
-    settings.REDIS_URL, settings.RUNS_ON, settings.RUN_QUEUE_SECONDS = REDIS, "workers", 0
-    assert problems() == ["RUNS_ON is workers, but RUN_QUEUE_SECONDS is 0: runs cannot wait for them."]
-    settings.RUN_QUEUE_SECONDS = 60
+    settings.ASSISTANT_ROLE, settings.ASSISTANT_REDIS_URL = "web", ""
+    assert problems() == ["ASSISTANT_ROLE is web, but ASSISTANT_REDIS_URL is not set."]
+    settings.ASSISTANT_REDIS_URL, settings.ASSISTANT_RUNS_ON, settings.ASSISTANT_RUN_QUEUE_SECONDS = REDIS, "workers", 0
+    assert problems() == [
+        "ASSISTANT_RUNS_ON is workers, but ASSISTANT_RUN_QUEUE_SECONDS is 0: runs cannot wait for them."
+    ]
+    settings.ASSISTANT_RUN_QUEUE_SECONDS = 60
     assert problems() == []
 
 
@@ -61,7 +63,7 @@ def test_workers_need_redis_and_runs_that_can_wait(settings: Any, on: Callable[[
     ],
 )
 def test_what_each_role_does(settings: Any, name: str, runs_on: str, background: bool, queued: bool) -> None:
-    settings.ASSISTANT_ROLE, settings.RUNS_ON = name, runs_on
+    settings.ASSISTANT_ROLE, settings.ASSISTANT_RUNS_ON = name, runs_on
     assert (does_background_work(), starts_queued_runs()) == (background, queued)
 
 

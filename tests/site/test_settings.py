@@ -28,7 +28,7 @@ class Project(SimpleNamespace):
 
 
 def problems(**given: Any) -> list[str]:
-    return [name for name, _ in dict(defaults.settled(Project(**given)))["SETTINGS_PROBLEMS"]]
+    return [name for name, _ in dict(defaults.settled(Project(**given)))["ASSISTANT_SETTINGS_PROBLEMS"]]
 
 
 def value(name: str, given: Any) -> Any:
@@ -36,18 +36,18 @@ def value(name: str, given: Any) -> Any:
 
 
 WRONG = {
-    "TENANT_LIMITS": ["messages_per_day=many", {"messages": 1}, {"runs": -1}, {"runs": 1.5}, 5, ["runs=1"]],
-    "MAX_RUNS": [True, "many", -1, 1.5, [1]],
-    "MAX_BODY_BYTES": [0],
-    "REDIS_URL": ["http://localhost", 6379, "redis://127.0.0.1/first"],
-    "ROW_LEVEL_SECURITY": [1, "maybe"],
-    "UPLOAD_PATHS": [["photos"], [1], {"/photos/": 1}],
-    "INTERNAL_HOSTS": [["0.0.0.0/0"], [5]],
-    "MODEL_PRICES": [{"gpt": 1}, {"gpt": {"input": object()}}, "[]"],
-    "MCP_STDIO_COMMANDS": [{"files": 1}, ["files"], {"files": []}],
-    "FIELD_ENCRYPTION_KEYS": [["too-short"], b"bytes"],
+    "ASSISTANT_TENANT_LIMITS": ["messages_per_day=many", {"messages": 1}, {"runs": -1}, {"runs": 1.5}, 5, ["runs=1"]],
+    "ASSISTANT_MAX_RUNS": [True, "many", -1, 1.5, [1]],
+    "ASSISTANT_MAX_BODY_BYTES": [0],
+    "ASSISTANT_REDIS_URL": ["http://localhost", 6379, "redis://127.0.0.1/first"],
+    "ASSISTANT_ROW_LEVEL_SECURITY": [1, "maybe"],
+    "ASSISTANT_UPLOAD_PATHS": [["photos"], [1], {"/photos/": 1}],
+    "ASSISTANT_INTERNAL_HOSTS": [["0.0.0.0/0"], [5]],
+    "ASSISTANT_MODEL_PRICES": [{"gpt": 1}, {"gpt": {"input": object()}}, "[]"],
+    "ASSISTANT_MCP_STDIO_COMMANDS": [{"files": 1}, ["files"], {"files": []}],
+    "ASSISTANT_FIELD_ENCRYPTION_KEYS": [["too-short"], b"bytes"],
     "OPENAI_API_KEY": ["two words", 5],
-    "LOCAL_MODEL_PATH": [Path("/nowhere"), 1],
+    "ASSISTANT_LOCAL_MODEL_PATH": [Path("/nowhere"), 1],
 }
 
 
@@ -60,16 +60,16 @@ def test_a_wrong_setting_is_named_and_has_its_default(name: str, given: Any) -> 
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
-        ("TENANT_LIMITS", {"runs": 3}, {"connections": 5000, "runs": 3}),
-        ("TENANT_LIMITS", "runs=3", {"connections": 5000, "runs": 3}),
-        ("MAX_RUNS", 3, 3),
-        ("MAX_RUNS", "3", 3),
-        ("REDIS_URL", None, ""),
-        ("ROW_LEVEL_SECURITY", True, True),
-        ("UPLOAD_PATHS", ("/photos/",), ["/photos/"]),
-        ("MCP_STDIO_COMMANDS", {"files": ["/bin/mcp files", "-v"]}, {"files": ["/bin/mcp files", "-v"]}),
-        ("MODEL_PRICES", {"gpt": {"input": 2, "output": 8}}, {"gpt": {"input": 2, "output": 8}}),
-        ("LOCAL_MODEL_PATH", Path(__file__), Path(__file__)),
+        ("ASSISTANT_TENANT_LIMITS", {"runs": 3}, {"connections": 5000, "runs": 3}),
+        ("ASSISTANT_TENANT_LIMITS", "runs=3", {"connections": 5000, "runs": 3}),
+        ("ASSISTANT_MAX_RUNS", 3, 3),
+        ("ASSISTANT_MAX_RUNS", "3", 3),
+        ("ASSISTANT_REDIS_URL", None, ""),
+        ("ASSISTANT_ROW_LEVEL_SECURITY", True, True),
+        ("ASSISTANT_UPLOAD_PATHS", ("/photos/",), ["/photos/"]),
+        ("ASSISTANT_MCP_STDIO_COMMANDS", {"files": ["/bin/mcp files", "-v"]}, {"files": ["/bin/mcp files", "-v"]}),
+        ("ASSISTANT_MODEL_PRICES", {"gpt": {"input": 2, "output": 8}}, {"gpt": {"input": 2, "output": 8}}),
+        ("ASSISTANT_LOCAL_MODEL_PATH", Path(__file__), Path(__file__)),
     ],
 )
 def test_a_right_setting_is_read_whether_it_is_text_or_a_value(name: str, given: Any, expected: Any) -> None:
@@ -78,20 +78,24 @@ def test_a_right_setting_is_read_whether_it_is_text_or_a_value(name: str, given:
 
 
 def test_no_secret_is_repeated() -> None:
-    assert "too-short" not in str(dict(defaults.settled(Project(FIELD_ENCRYPTION_KEYS=["too-short"]))))
+    assert "too-short" not in str(dict(defaults.settled(Project(ASSISTANT_FIELD_ENCRYPTION_KEYS=["too-short"]))))
 
 
 def test_neither_manage_py_nor_a_server_starts_with_a_wrong_setting(settings: Any) -> None:
-    settings.SETTINGS_PROBLEMS = [("MAX_RUNS", "must be a whole number")]
+    settings.ASSISTANT_SETTINGS_PROBLEMS = [("ASSISTANT_MAX_RUNS", "must be a whole number")]
     (error,) = checks.environment(None)
-    assert (error.id, error.msg) == ("assistant.E001", "The setting MAX_RUNS must be a whole number.")
-    with pytest.raises(ImproperlyConfigured, match="The setting MAX_RUNS must be"):
+    assert (error.id, error.msg) == ("assistant.E001", "The setting ASSISTANT_MAX_RUNS must be a whole number.")
+    with pytest.raises(ImproperlyConfigured, match="The setting ASSISTANT_MAX_RUNS must be"):
         with_assistant(None)
 
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("TENANT_LIMIT", "TENANT_LIMITS"), ("ASSISTANT_TENENTS", "ASSISTANT_TENANTS"), ("ASSISTANT_COLOUR", "")],
+    [
+        ("ASSISTANT_TENANT_LIMIT", "ASSISTANT_TENANT_LIMITS"),
+        ("ASSISTANT_TENENTS", "ASSISTANT_TENANTS"),
+        ("ASSISTANT_COLOUR", ""),
+    ],
 )
 def test_a_misspelt_setting_is_named(name: str, meant: str, settings: Any) -> None:
     setattr(settings, name, "x")
@@ -100,8 +104,12 @@ def test_a_misspelt_setting_is_named(name: str, meant: str, settings: Any) -> No
 
 
 def test_a_misspelt_variable_is_named_and_others_are_left_alone(settings: Any) -> None:
-    found = misspelt(defaults.__all__, settings, ["REDISURL", "ASSISTANT_COLOUR", "REDIS_PORT", "PATH", "REDIS_URL"])
-    assert list(found) == [("REDISURL", "REDIS_URL")]
+    found = misspelt(
+        defaults.__all__,
+        settings,
+        ["ASSISTANT_REDISURL", "ASSISTANT_COLOUR", "ASSISTANT_MEMBER_LIMITS", "PATH", "REDIS_URL"],
+    )
+    assert list(found) == [("ASSISTANT_REDISURL", "ASSISTANT_REDIS_URL")]
 
 
 @pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
@@ -110,7 +118,7 @@ def test_cursors_that_row_level_security_breaks_are_reported(
     options: dict[str, Any], count: int, settings: Any
 ) -> None:
     settings.DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", **options}}
-    settings.ROW_LEVEL_SECURITY = True
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
     assert [found.id for found in checks.server_side_cursors(None)] == ["assistant.E006"] * count
-    settings.ROW_LEVEL_SECURITY = False
+    settings.ASSISTANT_ROW_LEVEL_SECURITY = False
     assert checks.server_side_cursors(None) == []

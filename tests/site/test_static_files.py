@@ -79,7 +79,7 @@ async def test_a_project_without_debug_serves_the_assistants_files_alone() -> No
     assert answer.headers["Access-Control-Allow-Origin"] == "*" and answer.headers["Cache-Control"]
     for path in ("/static/admin/css/base.css", "/static/assistant/../admin/css/base.css", "/static/assistant/none.js"):
         assert (await response_in_project(path)).status_code == 404
-    assert (await response_in_project(WIDGET, STATIC_FROM_SERVER=False)).status_code == 404
+    assert (await response_in_project(WIDGET, ASSISTANT_STATIC_FROM_SERVER=False)).status_code == 404
 
 
 async def test_a_collected_file_comes_first_since_its_name_may_have_a_hash(tmp_path: Path) -> None:

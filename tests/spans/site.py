@@ -56,6 +56,10 @@ class Site(NamedTuple):
 @contextmanager
 def recorded_site(cast: Cast, model: FakeProvider, file: Path) -> Iterator[Site]:
     application = "tests.isolation.sites.recorded_asgi:application"
-    env = {"TRACES": str(file), "TRACE_CONTENT": "true", "DJANGO_SETTINGS_MODULE": "tests.contrib.webhooks.settings"}
+    env = {
+        "TRACES": str(file),
+        "ASSISTANT_TRACE_CONTENT": "true",
+        "DJANGO_SETTINGS_MODULE": "tests.contrib.webhooks.settings",
+    }
     with serve(application=application, env=env) as server:
         yield Site(server, file, cast, key_of(cast.acme, cast.alice), model)

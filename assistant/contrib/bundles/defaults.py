@@ -7,6 +7,6 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Whether tenants' admins can export and import bundles in the admin.
-TENANT_BUNDLES = ENVIRONMENT.flag("TENANT_BUNDLES", True)
+ASSISTANT_TENANT_BUNDLES = ENVIRONMENT.flag("ASSISTANT_TENANT_BUNDLES", True)
 
-__all__ = ["TENANT_BUNDLES"]
+__all__ = ["ASSISTANT_TENANT_BUNDLES"]

@@ -102,7 +102,10 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 def _values(plan: DeploymentPlan) -> dict[str, str]:
     upstream = re.sub(r"\W", "_", plan.name)
-    sizes = {"body_kib": settings.MAX_BODY_BYTES // 1024, "upload_mib": settings.MAX_UPLOAD_BYTES // 1024**2}
+    sizes = {
+        "body_kib": settings.ASSISTANT_MAX_BODY_BYTES // 1024,
+        "upload_mib": settings.ASSISTANT_MAX_UPLOAD_BYTES // 1024**2,
+    }
     prefix = plan.prefix.strip("/")
     below = (api.prefix.rstrip("/") for api in apis())
     limited = ("ws", *(f"{prefix}/{api}" if prefix else api for api in below), *(one.rstrip("/") for one in prefixes()))
@@ -123,7 +126,7 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "container_environment": " \\\n    ".join(plan.server_environment.split()),
         "upstream": upstream,
         "role": upstream,
-        "body_timeout": str(settings.BODY_TIMEOUT_SECONDS),
+        "body_timeout": str(settings.ASSISTANT_BODY_TIMEOUT_SECONDS),
         "frame_bytes": str(MAX_SERVER_FRAME),
         "instances": " ".join(f"{plan.name}@{port}" for port in plan.ports),
         "nginx_servers": "\n".join(f"    server 127.0.0.1:{port} max_fails=2 fail_timeout=5s;" for port in plan.ports),

@@ -39,7 +39,7 @@ def outside_findings(url: str) -> Iterator[Finding]:
             yield Finding("proxy", f"{prefix()}{name} answers {status}", fix)
         style = static("assistant/css/chat.css")
         status = client.get(style).status_code
-        fix = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave STATIC_FROM_SERVER on."
+        fix = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave ASSISTANT_STATIC_FROM_SERVER on."
         yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
         page = client.get(f"{prefix()}docs/")
         yield policy_finding(page.headers.get("content-security-policy", ""))

@@ -83,10 +83,10 @@ def prefix() -> str:
 def upload_paths() -> tuple[str, ...]:
     """Return the beginnings of paths where files are uploaded, in which a `*` is any one part.
 
-    These are addresses of the installed APIs, UPLOAD_PATHS, and admin forms with files.
+    These are addresses of the installed APIs, ASSISTANT_UPLOAD_PATHS, and admin forms with files.
     """
     of_apis = (f"{prefix()}{address}" for api in apis() for address in api.uploads)
-    return (*of_apis, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+    return (*of_apis, *_admin_forms_with_files(), *settings.ASSISTANT_UPLOAD_PATHS)
 
 
 def _admin_forms_with_files() -> Iterator[str]:

@@ -57,11 +57,11 @@ def _security() -> Iterator[Finding]:
         "ALLOWED_HOSTS", ", ".join(settings.ALLOWED_HOSTS) or "empty", "" if has_host else "Add your public host name."
     )
     is_weak = len(settings.SECRET_KEY) < 50 or settings.SECRET_KEY.startswith("django-insecure-")
-    is_derived = defaults.keys_from(settings.SECRET_KEY) == settings.FIELD_ENCRYPTION_KEYS
+    is_derived = defaults.keys_from(settings.SECRET_KEY) == settings.ASSISTANT_FIELD_ENCRYPTION_KEYS
     how = "docs/configuration.md#generate-a-secret-key-and-an-encryption-key"
     yield Finding("SECRET_KEY", "short, or startproject's" if is_weak else "set", how if is_weak else "")
     message = "not set: derived from SECRET_KEY, which then can never change" if is_derived else "set"
-    yield Finding("FIELD_ENCRYPTION_KEYS", message, how if is_derived else "")
+    yield Finding("ASSISTANT_FIELD_ENCRYPTION_KEYS", message, how if is_derived else "")
     missing = [name for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE") if not getattr(settings, name)]
     fix = "; ".join(f"{name} = True" for name in missing)
     yield Finding("cookies", "sent over plain HTTP too" if missing else "sent over TLS only", fix)
@@ -107,7 +107,7 @@ def _static_files(application: Any) -> Iterator[Finding]:
         yield Finding("static files", f"another host serves {style}", is_manual=True)
         return
     status = inside.ask(application, style, host=_host()).status
-    fix = f"Leave STATIC_FROM_SERVER on, or set {collect}, and let the proxy serve them."
+    fix = f"Leave ASSISTANT_STATIC_FROM_SERVER on, or set {collect}, and let the proxy serve them."
     yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
     if apps.is_installed("django.contrib.admin") and not settings.STATIC_ROOT and not has_whitenoise():
         yield Finding("static files", "the admin's and your own answer 404 with DEBUG=False", f"Set {collect}.")
@@ -131,10 +131,11 @@ def _logging() -> Iterator[Finding]:
 
 def _bounds() -> Iterator[Finding]:
     django = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if django is not None and django < settings.MAX_BODY_BYTES:
-        message = f"MAX_BODY_BYTES is {settings.MAX_BODY_BYTES}, but Django takes {django}"
-        yield Finding("sizes", message, "Raise DATA_UPLOAD_MAX_MEMORY_SIZE, or lower MAX_BODY_BYTES.")
-    message = f"bodies {settings.MAX_BODY_BYTES}, uploads {settings.MAX_UPLOAD_BYTES} bytes; the proxy needs the same"
+    if django is not None and django < settings.ASSISTANT_MAX_BODY_BYTES:
+        message = f"ASSISTANT_MAX_BODY_BYTES is {settings.ASSISTANT_MAX_BODY_BYTES}, but Django takes {django}"
+        yield Finding("sizes", message, "Raise DATA_UPLOAD_MAX_MEMORY_SIZE, or lower ASSISTANT_MAX_BODY_BYTES.")
+    sizes = f"bodies {settings.ASSISTANT_MAX_BODY_BYTES}, uploads {settings.ASSISTANT_MAX_UPLOAD_BYTES} bytes"
+    message = f"{sizes}; the proxy needs the same"
     yield Finding("sizes", message, is_manual=True)
     bounds = f"--http {HTTP_PROTOCOL} --ws-max-size {MAX_SERVER_FRAME}"
     message = f"start uvicorn with {bounds}, one process for each port, without --workers"
@@ -149,7 +150,7 @@ def _tenants() -> Iterator[Finding]:
         known |= set(ErasedTenant.objects.values_list("external_id", flat=True))
         count = sum(str(pk) not in known for pk in model._default_manager.values_list("pk", flat=True))
         yield Finding("tenants", f"{count} of yours have none here", "manage.py sync_tenants" if count else "")
-    has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)
+    has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.ASSISTANT_LOCAL_MODEL_URL)
     message = "set" if has_model else "none for the deployment"
     fix = "" if has_model or Provider.objects.exists() else "Set OPENAI_API_KEY and OPENAI_MODEL: a stand-in answers."
     yield Finding("language model", message, fix)

@@ -70,7 +70,7 @@ def _attachments() -> Finding:
     existing = next(part for part in (folder, *folder.parents) if part.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return Finding("attachments", f"in {folder}; the servers' account needs to write there, too", is_manual=True)
-    return Finding("attachments", f"{folder} cannot be written", "Set ATTACHMENTS_DIR: docs/attachments.md")
+    return Finding("attachments", f"{folder} cannot be written", "Set ASSISTANT_ATTACHMENTS_DIR: docs/attachments.md")
 
 
 def _role() -> Finding:
@@ -84,7 +84,7 @@ def _role() -> Finding:
 
 
 def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterator[Finding]:
-    if not settings.ROW_LEVEL_SECURITY:
+    if not settings.ASSISTANT_ROW_LEVEL_SECURITY:
         yield Finding("row-level security", "off; docs/production.md#row-level-security", is_manual=True)
         return
     if is_postgresql and not has_plain_cursors:
@@ -96,18 +96,18 @@ def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterato
 
 
 def _redis() -> Iterator[Finding]:
-    if not settings.REDIS_URL:
+    if not settings.ASSISTANT_REDIS_URL:
         processes = os.environ.get("WEB_CONCURRENCY", "1")
-        fix = "Set REDIS_URL." if processes != "1" else ""
-        message = "REDIS_URL is not set: event logs stay in the process, so there can be one only"
+        fix = "Set ASSISTANT_REDIS_URL." if processes != "1" else ""
+        message = "ASSISTANT_REDIS_URL is not set: event logs stay in the process, so there can be one only"
         yield Finding("Redis", message + (f", not {processes}" if fix else ""), fix, is_manual=True)
         return
     try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
+        with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
             client.ping()
             policy = str(client.info("memory").get("maxmemory_policy"))
     except redis.RedisError as exc:
-        yield Finding("Redis", f"it does not answer ({type(exc).__name__})", "See REDIS_URL.")
+        yield Finding("Redis", f"it does not answer ({type(exc).__name__})", "See ASSISTANT_REDIS_URL.")
         return
     fix = "" if policy == "volatile-ttl" else "maxmemory-policy volatile-ttl: docs/production.md#redis"
     yield Finding("Redis", f"it answers; maxmemory-policy is {policy}", fix)

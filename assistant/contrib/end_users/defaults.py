@@ -7,6 +7,6 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Whether members who are signed in to the project get tokens for the widget.
-MEMBER_TOKENS = ENVIRONMENT.flag("MEMBER_TOKENS", True)
+ASSISTANT_MEMBER_TOKENS = ENVIRONMENT.flag("ASSISTANT_MEMBER_TOKENS", True)
 
-__all__ = ["MEMBER_TOKENS"]
+__all__ = ["ASSISTANT_MEMBER_TOKENS"]

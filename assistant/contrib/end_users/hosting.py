@@ -30,8 +30,8 @@ def member_grant(
         seconds: 60 to 3600.
 
     Raises:
-        PermissionDenied: nobody is signed in; they are no member; there is no such assistant; `MEMBER_TOKENS` is off;
-            or a page of another site asks.
+        PermissionDenied: nobody is signed in; they are no member; there is no such assistant;
+            `ASSISTANT_MEMBER_TOKENS` is off; or a page of another site asks.
         ValueError: `seconds` is out of bounds.
     """
     if request.headers.get("Sec-Fetch-Site") == "cross-site":

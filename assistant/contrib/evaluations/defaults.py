@@ -8,6 +8,6 @@ ENVIRONMENT = Environment()
 
 # What all hostile checks of an assistant may cost in one run, in the currency of the prices; 0: no limit but the
 # tenant's.
-HOSTILE_CHECKS_MAX_COST = ENVIRONMENT.number("HOSTILE_CHECKS_MAX_COST", 5)
+ASSISTANT_HOSTILE_CHECKS_MAX_COST = ENVIRONMENT.number("ASSISTANT_HOSTILE_CHECKS_MAX_COST", 5)
 
-__all__ = ["HOSTILE_CHECKS_MAX_COST"]
+__all__ = ["ASSISTANT_HOSTILE_CHECKS_MAX_COST"]

@@ -7,6 +7,6 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Sessions for MCP clients older than 2026-07-28, which approvals need. For one process, or with sticky routing.
-MCP_SESSIONS = ENVIRONMENT.flag("MCP_SESSIONS")
+ASSISTANT_MCP_SESSIONS = ENVIRONMENT.flag("ASSISTANT_MCP_SESSIONS")
 
-__all__ = ["MCP_SESSIONS"]
+__all__ = ["ASSISTANT_MCP_SESSIONS"]

@@ -21,18 +21,18 @@ async def answer(scope: Scope, receive: Receive, send: Send, member: Member) -> 
     is_modern = headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
     session_id = headers.get(HEADER, "")
     # Reads on in the stream of a call. Streams of changes have no ids.
-    is_resumed = settings.MCP_SESSIONS and "last-event-id" in headers and not is_own_session(session_id)
+    is_resumed = settings.ASSISTANT_MCP_SESSIONS and "last-event-id" in headers and not is_own_session(session_id)
     if scope["method"] == "GET" and not is_modern and not is_resumed:
         await stream_changes(scope, receive, send, member)
         return
     scope = with_member(scope, member)
     if is_modern or scope["method"] != "POST":
-        await (await get_manager(with_sessions=settings.MCP_SESSIONS)).handle_request(scope, receive, send)
+        await (await get_manager(with_sessions=settings.ASSISTANT_MCP_SESSIONS)).handle_request(scope, receive, send)
         return
     receive, message = await read_small(receive)
     # A request without a session that opens none, such as one by curl, is served by itself.
     is_of_session = bool(session_id) or message.get("method") == "initialize"
-    if settings.MCP_SESSIONS and is_of_session and not is_own_session(session_id):
+    if settings.ASSISTANT_MCP_SESSIONS and is_of_session and not is_own_session(session_id):
         await (await get_manager(with_sessions=True)).handle_request(scope, receive, send)
         return
     manager = await get_manager(with_sessions=False)

@@ -81,7 +81,7 @@ def build_server(*, with_sessions: bool) -> TenantServer:
         server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancellation.cancel)
     # State that clients send back is encrypted, and only valid with the API key that received it.
     security = RequestStateSecurity(
-        keys=settings.FIELD_ENCRYPTION_KEYS,
+        keys=settings.ASSISTANT_FIELD_ENCRYPTION_KEYS,
         ttl=QUESTION_SECONDS,
         bind_principal=lambda context: principal(member_of(context)),
     )

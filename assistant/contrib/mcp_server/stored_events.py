@@ -1,7 +1,8 @@
 """Keeps the events of sessions' streams for a while, so that a client whose connection broke can go on reading.
 
-Only sessions in memory (`MCP_SESSIONS`) have such streams. Since protocol 2025-11-25 a stream begins with an empty
-event that gives its first id, and says after how many milliseconds (`retry`) to connect again, with `Last-Event-ID`.
+Only sessions in memory (`ASSISTANT_MCP_SESSIONS`) have such streams. Since protocol 2025-11-25 a stream begins with an
+empty event that gives its first id, and says after how many milliseconds (`retry`) to connect again, with
+`Last-Event-ID`.
 """
 
 from __future__ import annotations

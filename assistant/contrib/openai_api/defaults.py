@@ -7,6 +7,6 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Whether programs can use the Responses API of /v1, with its conversations and its websocket; chat completions stay.
-RESPONSES_API = ENVIRONMENT.flag("RESPONSES_API", True)
+ASSISTANT_RESPONSES_API = ENVIRONMENT.flag("ASSISTANT_RESPONSES_API", True)
 
-__all__ = ["RESPONSES_API"]
+__all__ = ["ASSISTANT_RESPONSES_API"]

@@ -1,4 +1,4 @@
-"""django-allauth's settings where SECOND_FACTOR or OpenID Connect is on.
+"""django-allauth's settings where ASSISTANT_SECOND_FACTOR or OpenID Connect is on.
 
 A project's settings import all of them (docs/sign-in.md).
 

@@ -28,7 +28,7 @@ _CACHES_OF_ONE_PROCESS = frozenset(
 @register(Tags.security)
 def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report what sign-in with a second factor lacks, and warn about a cache that processes do not share."""
-    if settings.SECOND_FACTOR == "off":
+    if settings.ASSISTANT_SECOND_FACTOR == "off":
         return []
     missing = [
         *(f"INSTALLED_APPS has no {app!r}" for app in SECOND_FACTOR_APPS if not apps.is_installed(app)),
@@ -37,10 +37,14 @@ def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         *_unknown_sign_in_page("account_login"),
     ]
     found: list[CheckMessage] = [
-        Error(f"SECOND_FACTOR is {settings.SECOND_FACTOR!r}, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E007")
+        Error(
+            f"ASSISTANT_SECOND_FACTOR is {settings.ASSISTANT_SECOND_FACTOR!r}, but {what}.",
+            hint=_SIGN_IN_HINT,
+            id="assistant.E007",
+        )
         for what in missing
     ]
-    if settings.REDIS_URL and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
+    if settings.ASSISTANT_REDIS_URL and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
         found.append(
             checks.Warning(
                 "Processes do not share the cache, so a code of an authenticator app can be used once in each.",
@@ -54,16 +58,18 @@ def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register(Tags.security)
 def openid_connect(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report what sign-in by OpenID Connect lacks."""
-    if not settings.OIDC_ISSUER:
+    if not settings.ASSISTANT_OIDC_ISSUER:
         return []
     missing = [
-        *(["OIDC_CLIENT_ID is not set"] if not settings.OIDC_CLIENT_ID else []),
+        *(["ASSISTANT_OIDC_CLIENT_ID is not set"] if not settings.ASSISTANT_OIDC_CLIENT_ID else []),
         *(f"INSTALLED_APPS has no {app!r}" for app in OIDC_APPS if not apps.is_installed(app)),
         *(f"MIDDLEWARE has no {name!r}" for name in OIDC_MIDDLEWARE if name not in settings.MIDDLEWARE),
         *(["SOCIALACCOUNT_ADAPTER is not set"] if not hasattr(settings, "SOCIALACCOUNT_ADAPTER") else []),
         *_unknown_sign_in_page("openid_connect_login"),
     ]
-    return [Error(f"OIDC_ISSUER is set, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E008") for what in missing]
+    return [
+        Error(f"ASSISTANT_OIDC_ISSUER is set, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E008") for what in missing
+    ]
 
 
 def _unknown_sign_in_page(name: str) -> list[str]:

@@ -7,7 +7,7 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Whether members can schedule questions to assistants, and whether alarms ring.
-SCHEDULES = ENVIRONMENT.flag("SCHEDULES", True)
-ALARMS_RING = ENVIRONMENT.flag("ALARMS_RING", True)
+ASSISTANT_SCHEDULES = ENVIRONMENT.flag("ASSISTANT_SCHEDULES", True)
+ASSISTANT_ALARMS_RING = ENVIRONMENT.flag("ASSISTANT_ALARMS_RING", True)
 
-__all__ = ["ALARMS_RING", "SCHEDULES"]
+__all__ = ["ASSISTANT_ALARMS_RING", "ASSISTANT_SCHEDULES"]

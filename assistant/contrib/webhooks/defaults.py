@@ -7,6 +7,6 @@ from assistant.environment import Environment
 ENVIRONMENT = Environment()
 
 # Whether servers deliver webhooks; otherwise cron runs `deliver_webhooks`.
-WEBHOOKS_FROM_SERVER = ENVIRONMENT.flag("WEBHOOKS_FROM_SERVER", True)
+ASSISTANT_WEBHOOKS_FROM_SERVER = ENVIRONMENT.flag("ASSISTANT_WEBHOOKS_FROM_SERVER", True)
 
-__all__ = ["WEBHOOKS_FROM_SERVER"]
+__all__ = ["ASSISTANT_WEBHOOKS_FROM_SERVER"]

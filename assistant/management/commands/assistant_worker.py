@@ -23,7 +23,7 @@ class Command(OperatorCommand):
     help = "Work on queued runs and background jobs (ASSISTANT_ROLE=worker). SIGTERM ends it, after its runs."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--runs", type=int, help="how many runs at once (default: MAX_RUNS)")
+        parser.add_argument("--runs", type=int, help="how many runs at once (default: ASSISTANT_MAX_RUNS)")
         parser.add_argument(
             "--drain", type=int, default=DRAIN_SECONDS, help="seconds that it waits for them at the end"
         )

@@ -36,13 +36,17 @@ class Command(OperatorCommand):
         serve.add_argument("--until-stdin-closes", action="store_true", help="End when standard input does.")
         serve.add_argument("--no-read-ahead", action="store_true", help="Do not read the assistants' tools yet.")
         status = actions.add_parser("status", help="Say whether it is fetched and running; exits 1 if not running.")
-        status.add_argument("--port", type=int, help="Where it would run; default: where LOCAL_MODEL_URL says.")
+        status.add_argument(
+            "--port", type=int, help="Where it would run; default: where ASSISTANT_LOCAL_MODEL_URL says."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             match options["action"]:
                 case "fetch":
-                    self.stdout.write(f"The weights are in {fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)}")
+                    self.stdout.write(
+                        f"The weights are in {fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)}"
+                    )
                 case "serve":
                     self._serve(options)
                 case _:
@@ -55,7 +59,7 @@ class Command(OperatorCommand):
         from assistant.providers.embedded.supervisor import serve
 
         port = options["port"]
-        weights = fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)
+        weights = fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
         self.stdout.write(f"Loading {MODEL_NAME}; it will answer on http://127.0.0.1:{port}/v1")
         self.stdout.flush()
         expected = [] if options["no_read_ahead"] else likely_requests(count=READ_AHEAD)
@@ -69,12 +73,12 @@ class Command(OperatorCommand):
 
     def _status(self, port: int | None) -> None:
         try:
-            weights = find(path=settings.LOCAL_MODEL_PATH)
+            weights = find(path=settings.ASSISTANT_LOCAL_MODEL_PATH)
         except WeightsError as exc:
             self.stdout.write(f"weights: {exc}")
         else:
             self.stdout.write(f"weights: {weights or 'not fetched'}")
-        default = settings.LOCAL_MODEL_URL or f"http://127.0.0.1:{DEFAULT_PORT}"
+        default = settings.ASSISTANT_LOCAL_MODEL_URL or f"http://127.0.0.1:{DEFAULT_PORT}"
         url = f"http://127.0.0.1:{port}" if port else default
         state = asyncio.run(health(url))
         words = {"ready": "ready", "loading": "loading", "absent": "not running"}[state]

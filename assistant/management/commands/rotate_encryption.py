@@ -1,4 +1,4 @@
-"""`manage.py rotate_encryption`: encrypts stored secrets again with the first of FIELD_ENCRYPTION_KEYS."""
+"""`manage.py rotate_encryption`: encrypts stored secrets again with the first of ASSISTANT_FIELD_ENCRYPTION_KEYS."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.services.privacy import key_rotation
 
 
 class Command(OperatorCommand):
-    help = "Encrypt stored secrets again with the first of FIELD_ENCRYPTION_KEYS; safe to stop and to repeat."
+    help = "Encrypt stored secrets again with the first of ASSISTANT_FIELD_ENCRYPTION_KEYS; safe to stop and to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:
         unreadable = 0
@@ -19,5 +19,7 @@ class Command(OperatorCommand):
             self.stdout.write(f"{field.label}: {field.renewed} encrypted again, {field.current} were up to date")
             unreadable += field.unreadable
         if unreadable:
-            raise CommandError(f"{unreadable} values cannot be read with any of FIELD_ENCRYPTION_KEYS; find their key.")
+            raise CommandError(
+                f"{unreadable} values cannot be read with any of ASSISTANT_FIELD_ENCRYPTION_KEYS; find their key."
+            )
         self.stdout.write("Every secret is encrypted with the first key; the others can be removed.")

@@ -97,5 +97,5 @@ def _lines(event: events.Event) -> Iterator[str]:
 
 
 def _file_line(file: Mapping[str, Any]) -> str:
-    address = settings.PUBLIC_URL.rstrip("/") + file["url"] if "url" in file else ""
+    address = settings.ASSISTANT_PUBLIC_URL.rstrip("/") + file["url"] if "url" in file else ""
     return f"  file: {file['name']} ({file['mediaType']}, {filesizeformat(file['size'])}) {address}".rstrip()

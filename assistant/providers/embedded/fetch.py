@@ -153,7 +153,7 @@ def fetch(
 
     Args:
         reporter: gets the progress.
-        path: a file to use in place of the cache (`LOCAL_MODEL_PATH`).
+        path: a file to use in place of the cache (`ASSISTANT_LOCAL_MODEL_PATH`).
         cache: the directory to store them in; default the user's cache directory.
 
     Raises:

@@ -47,10 +47,10 @@ def find(weights: Weights = QWEN, *, path: Path | None = None, cache: Path | Non
     """
     if path is not None:
         if not path.is_file():
-            raise WeightsError(f"LOCAL_MODEL_PATH names {path}, and there is no such file.")
+            raise WeightsError(f"ASSISTANT_LOCAL_MODEL_PATH names {path}, and there is no such file.")
         if path.stat().st_size != weights.size:
             raise WeightsError(
-                f"LOCAL_MODEL_PATH names {path}, which has {path.stat().st_size:,} bytes; "
+                f"ASSISTANT_LOCAL_MODEL_PATH names {path}, which has {path.stat().st_size:,} bytes; "
                 f"{weights.filename} has {weights.size:,}."
             )
         return path

@@ -35,7 +35,8 @@ Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "s
 class ProviderChoice:
     """The provider and model of a run; `source` is the layer that decided.
 
-    `is_guarded` is set if a tenant chose the address, which then must be on the public internet or in INTERNAL_HOSTS.
+    `is_guarded` is set if a tenant chose the address, which then must be on the public internet or in
+    ASSISTANT_INTERNAL_HOSTS.
     `refused_tools` are digests of tools that the provider does not take.
     """
 
@@ -102,10 +103,12 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
             base_url=settings.OPENAI_BASE_URL,
             api_key=settings.OPENAI_API_KEY,
             wire_format=settings.OPENAI_WIRE_FORMAT,
-            prices=prices_of(settings.MODEL_PRICES, assistant),
+            prices=prices_of(settings.ASSISTANT_MODEL_PRICES, assistant),
         )
-    if settings.LOCAL_MODEL_URL:
-        return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
+    if settings.ASSISTANT_LOCAL_MODEL_URL:
+        return ProviderChoice(
+            "embedded", "Embedded model", MODEL_NAME, settings.ASSISTANT_LOCAL_MODEL_URL, is_small=True
+        )
     return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
 
 
@@ -274,13 +277,13 @@ def format_problem(wire_format: str, *, is_tenants: bool) -> str:
     """Return why providers cannot speak a wire format in this deployment; "" if they can.
 
     Args:
-        is_tenants: the provider is a tenant's own, which TENANT_WIRE_FORMATS limits.
+        is_tenants: the provider is a tenant's own, which ASSISTANT_TENANT_WIRE_FORMATS limits.
     """
     wire = FORMATS.get(wire_format)
     if wire is None:
         return _("This version does not know the wire format of this provider.")
-    if is_tenants and wire_format not in settings.TENANT_WIRE_FORMATS:
-        return _("%(format)s is switched off for tenants' own providers (TENANT_WIRE_FORMATS).") % {
+    if is_tenants and wire_format not in settings.ASSISTANT_TENANT_WIRE_FORMATS:
+        return _("%(format)s is switched off for tenants' own providers (ASSISTANT_TENANT_WIRE_FORMATS).") % {
             "format": wire.label
         }
     if not wire.is_installed:

@@ -165,7 +165,11 @@ class RedisConnectionLimiter:
 
 def configured_limiter() -> ConnectionLimiter:
     """Return a new limiter, over all processes if Redis is configured."""
-    return RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
+    return (
+        RedisConnectionLimiter(settings.ASSISTANT_REDIS_URL)
+        if settings.ASSISTANT_REDIS_URL
+        else LocalConnectionLimiter()
+    )
 
 
 def _slot(member: Member) -> Slot:

@@ -112,8 +112,8 @@ def count_open() -> int:
 
 
 def is_full() -> bool:
-    """Return whether this process has reached MAX_CONNECTIONS."""
-    return bool(settings.MAX_CONNECTIONS) and count_open() >= settings.MAX_CONNECTIONS
+    """Return whether this process has reached ASSISTANT_MAX_CONNECTIONS."""
+    return bool(settings.ASSISTANT_MAX_CONNECTIONS) and count_open() >= settings.ASSISTANT_MAX_CONNECTIONS
 
 
 gauges.watch("assistant_open_connections", "Open websockets and event streams.", count_open)

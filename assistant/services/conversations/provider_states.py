@@ -1,4 +1,4 @@
-"""Encrypts the state that providers send with messages (`Message.provider_state`), if ENCRYPT_PROVIDER_STATE is set."""
+"""Encrypts what providers send with messages for themselves, if ASSISTANT_ENCRYPT_PROVIDER_STATE is set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN = "{"
 
 def sealed(state: str) -> str:
     """Return a state as it is stored."""
-    return encrypted(state) if settings.ENCRYPT_PROVIDER_STATE and state.startswith(_PLAIN) else state
+    return encrypted(state) if settings.ASSISTANT_ENCRYPT_PROVIDER_STATE and state.startswith(_PLAIN) else state
 
 
 def unsealed(stored: str) -> str:
@@ -41,7 +41,7 @@ def with_unsealed_states(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_sealed_states(checkpoint: dict[str, Any]) -> dict[str, Any]:
     """Return a checkpoint, as `Transcript.to_state` made it, with the states of its messages as they are stored."""
-    if settings.ENCRYPT_PROVIDER_STATE:
+    if settings.ASSISTANT_ENCRYPT_PROVIDER_STATE:
         for message in checkpoint["messages"]:
             message["provider_state"] = sealed(message["provider_state"])
     return checkpoint

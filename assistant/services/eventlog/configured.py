@@ -19,10 +19,10 @@ def configured_log(on_control: Callable[[str], None] = lambda message: None) -> 
     Args:
         on_control: called with every message that `EventLog.publish_control` sends in another process.
     """
-    if settings.REDIS_URL:
+    if settings.ASSISTANT_REDIS_URL:
         from assistant.services.eventlog.redis import RedisLog
 
-        return RedisLog(settings.REDIS_URL, on_control)
+        return RedisLog(settings.ASSISTANT_REDIS_URL, on_control)
     folder = events_folder()
     return FileLog(folder) if folder else MemoryLog()
 

@@ -50,12 +50,12 @@ def attachment_limits(tenant: Tenant) -> AttachmentLimits:
     """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's."""
     own: TenantLimits | None = getattr(tenant, "limits", None)
     written = own.attachment_kinds.replace(",", " ").split() if own is not None else []
-    kinds = frozenset(written or settings.ATTACHMENT_KINDS)
+    kinds = frozenset(written or settings.ASSISTANT_ATTACHMENT_KINDS)
     return AttachmentLimits(
         kinds=frozenset() if NONE in kinds else kinds & set(Attachment.Kind.values),
-        per_message=_own(own, "attachments_per_message", settings.ATTACHMENTS_PER_MESSAGE),
-        file_bytes=_own(own, "attachment_mb", settings.ATTACHMENT_MB) * MB,
-        bytes_together=_own(own, "attachments_mb", settings.ATTACHMENTS_MB) * MB,
+        per_message=_own(own, "attachments_per_message", settings.ASSISTANT_ATTACHMENTS_PER_MESSAGE),
+        file_bytes=_own(own, "attachment_mb", settings.ASSISTANT_ATTACHMENT_MB) * MB,
+        bytes_together=_own(own, "attachments_mb", settings.ASSISTANT_ATTACHMENTS_MB) * MB,
     )
 
 

@@ -35,7 +35,7 @@ async def in_reader(member: Member, read: Callable[[], T]) -> T:
     If the caller is cancelled meanwhile, the file keeps its turn and its thread until it is read.
 
     Raises:
-        FileRefused: `files_busy`, no turn came within `FILE_READ_SECONDS`; or as `read` raises it.
+        FileRefused: `files_busy`, no turn came within `ASSISTANT_FILE_READ_SECONDS`; or as `read` raises it.
     """
     return await asyncio.shield(asyncio.create_task(_in_turn(member, read), name="read-file"))
 
@@ -44,7 +44,7 @@ async def _in_turn(member: Member, read: Callable[[], T]) -> T:
     own = _own_turns.get().setdefault((member.tenant_id, member.user_id), asyncio.Lock())
     async with AsyncExitStack() as held:
         try:
-            async with asyncio.timeout(settings.FILE_READ_SECONDS):
+            async with asyncio.timeout(settings.ASSISTANT_FILE_READ_SECONDS):
                 await held.enter_async_context(own)
                 await held.enter_async_context(_places().held_in_loop(Uploader.of(member).group))
         except TimeoutError as exc:
@@ -53,7 +53,7 @@ async def _in_turn(member: Member, read: Callable[[], T]) -> T:
 
 
 def _thread_count() -> int:
-    return int(settings.FILE_READ_PROCESSES) + _MORE_THREADS
+    return int(settings.ASSISTANT_FILE_READ_PROCESSES) + _MORE_THREADS
 
 
 @cache

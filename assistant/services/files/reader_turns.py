@@ -176,4 +176,8 @@ class KnownFiles:
 
 
 def _key(content: bytes) -> tuple[bytes, float, int]:
-    return hashlib.sha256(content).digest(), settings.FILE_READ_SECONDS, settings.FILE_READ_MEMORY_MB
+    return (
+        hashlib.sha256(content).digest(),
+        settings.ASSISTANT_FILE_READ_SECONDS,
+        settings.ASSISTANT_FILE_READ_MEMORY_MB,
+    )

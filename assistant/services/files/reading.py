@@ -77,7 +77,7 @@ def read_text(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans
         uploader: whose file it is: groups take turns, and what reading takes is counted.
         takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
 
-    A parsed file can take `FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
+    A parsed file can take `ASSISTANT_FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
     transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.
 
     Raises:
@@ -151,10 +151,12 @@ def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> t
     known = _known_files.outcome(content)
     if known is not None:
         return known, ""
-    seconds = _reader_seconds(settings.FILE_READ_SECONDS)
+    seconds = _reader_seconds(settings.ASSISTANT_FILE_READ_SECONDS)
     if seconds.wait(uploader):
         return QUOTA, ""
-    with _places(settings.FILE_READ_PROCESSES).held(uploader.group, settings.FILE_READ_SECONDS) as is_held:
+    with _places(settings.ASSISTANT_FILE_READ_PROCESSES).held(
+        uploader.group, settings.ASSISTANT_FILE_READ_SECONDS
+    ) as is_held:
         if not is_held:
             return BUSY, ""
         begun_at = time.monotonic()
@@ -169,8 +171,8 @@ def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> t
 
 def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
     limits = ChildLimits(
-        seconds=settings.FILE_READ_SECONDS,
-        memory_bytes=settings.FILE_READ_MEMORY_MB * 1024**2,
+        seconds=settings.ASSISTANT_FILE_READ_SECONDS,
+        memory_bytes=settings.ASSISTANT_FILE_READ_MEMORY_MB * 1024**2,
         output_bytes=_MAX_OUTPUT,
         niceness=_NICENESS,
     )

@@ -56,15 +56,15 @@ class Place:
             seq: the number of the run's last event; `flush`: waits until that can be read.
 
         Raises:
-            TooManyRuns: it has waited for `RUN_QUEUE_SECONDS`.
+            TooManyRuns: it has waited for `ASSISTANT_RUN_QUEUE_SECONDS`.
         """
         if self.offer is not None:
             await flush()
             await self.offer(seq)
         try:
-            async with asyncio.timeout(settings.RUN_QUEUE_SECONDS):
+            async with asyncio.timeout(settings.ASSISTANT_RUN_QUEUE_SECONDS):
                 await self._started.wait()
         except TimeoutError:
             waited = _("This run has waited %(count)d seconds for its turn: too many run at once.")
-            waited %= {"count": settings.RUN_QUEUE_SECONDS}
+            waited %= {"count": settings.ASSISTANT_RUN_QUEUE_SECONDS}
             raise TooManyRuns(waited) from None

@@ -132,7 +132,7 @@ def high_use(*, tenants: QuerySet[Tenant], percent: int, now: datetime) -> list[
     used = Exists(UsageEntry.objects.filter(tenant=OuterRef("pk"), created_at__gte=month))
     ran = Exists(Run.objects.filter(tenant=OuterRef("pk"), started_at__gte=month))
     counted = Exists(QuotaUse.objects.filter(tenant=OuterRef("pk"), user=None, month_at__gte=month))
-    limited = tenants if any(settings.TENANT_LIMITS.values()) else tenants.filter(limits__isnull=False)
+    limited = tenants if any(settings.ASSISTANT_TENANT_LIMITS.values()) else tenants.filter(limits__isnull=False)
     found = list(limited.filter(Q(counted) | Q(used) | Q(ran)).select_related("limits"))
     lines = uses_of_tenants(tenants=found, now=now)
     full = [(tenant, line) for tenant in found for line in lines[tenant.pk] if line.share.has_reached(percent)]

@@ -62,7 +62,7 @@ class RunQueue:
         take: starts one run of the shared queue; returns False if there is none to start.
 
     Attributes:
-        room: how many runs the process has at once; None for `MAX_RUNS`.
+        room: how many runs the process has at once; None for `ASSISTANT_MAX_RUNS`.
         starting: how many runs of the shared queue it has taken that have no place yet.
     """
 
@@ -118,8 +118,8 @@ class RunQueue:
         of_tenant, of_member = keys = _keys(member)
         if not is_known:
             check_bounds(self._limits_of(member), RunCounts(self._active[of_tenant], self._active[of_member]))
-            most = settings.MAX_RUNS if self.room is None else self.room
-            if most and len(self._places) >= most * (2 if settings.RUN_QUEUE_SECONDS else 1):
+            most = settings.ASSISTANT_MAX_RUNS if self.room is None else self.room
+            if most and len(self._places) >= most * (2 if settings.ASSISTANT_RUN_QUEUE_SECONDS else 1):
                 raise TooManyRuns(_(SERVER_FULL))
         leaves = self._is_shared and self._leaves_to_others
         place = Place(member, must_wait=self._is_short_of_room or leaves or not self._has_room())
@@ -169,7 +169,7 @@ class RunQueue:
     async def add(self, place: Place, run: QueuedRun) -> None:
         """Queue an opened run."""
         place.run = run
-        place.until = timezone.now() + timedelta(seconds=settings.RUN_QUEUE_SECONDS)
+        place.until = timezone.now() + timedelta(seconds=settings.ASSISTANT_RUN_QUEUE_SECONDS)
         self._is_short_of_room = self._is_short_of_room or place.must_wait
         if run.is_shared:
             self._shared[run.pk] = place
@@ -215,14 +215,14 @@ class RunQueue:
         if owner == self._owner or not tenant_id.isdigit():
             return
         if verb == QUEUED:
-            self._elsewhere[int(tenant_id)] = time.monotonic() + settings.RUN_QUEUE_SECONDS
+            self._elsewhere[int(tenant_id)] = time.monotonic() + settings.ASSISTANT_RUN_QUEUE_SECONDS
             if self._is_shared:
                 self._changed.set()
         elif verb == FREED:
             self.wake()
 
     def _has_room(self) -> bool:
-        most = settings.MAX_RUNS if self.room is None else self.room
+        most = settings.ASSISTANT_MAX_RUNS if self.room is None else self.room
         running = len(self._places) + self.starting - len(self._queued) - len(self._shared)
         return not most or running < most
 

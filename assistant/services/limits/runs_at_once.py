@@ -126,7 +126,7 @@ def queued_run(member: Member, pk: int, key_limit: int | None) -> QueuedRun:
 
 def check_bounds(limits: RunCounts, active: RunCounts) -> None:
     """Raise `TooManyRuns` if, with these runs running or queued, one more can neither start nor be queued."""
-    places = 2 if settings.RUN_QUEUE_SECONDS else 1
+    places = 2 if settings.ASSISTANT_RUN_QUEUE_SECONDS else 1
     for sentence, limit, count in zip(_SENTENCES, limits, active, strict=True):
         if limit and count >= places * limit:
             more = _(", and as many wait") if places > 1 else ""

@@ -63,7 +63,7 @@ class DueMail:
 @recurs("spend.warn", seconds=60.0)
 async def warn_of_spend() -> None:
     """Send the warnings of all tenants that are due. E-mails are sent in a thread that uses no database connection."""
-    if not settings.SPEND_WARNINGS:
+    if not settings.ASSISTANT_SPEND_WARNINGS:
         return
     await in_database(record_reached, now=timezone.now())
     for due in await in_database(claim_mails, now=timezone.now()):
@@ -115,7 +115,7 @@ def _parts(
 def _tenants() -> QuerySet[Tenant]:
     """Return the active tenants that may have a limit of cost a month."""
     tenants = Tenant.objects.filter(is_active=True).select_related("limits")
-    if settings.TENANT_LIMITS.get("cost_per_month"):
+    if settings.ASSISTANT_TENANT_LIMITS.get("cost_per_month"):
         return tenants
     return tenants.filter(limits__tenant_cost_per_month__gt=0)
 

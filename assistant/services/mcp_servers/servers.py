@@ -109,10 +109,10 @@ def _fingerprint(server: McpServer, credentials: McpServer | McpCredential) -> s
 
 
 def command_named(name: str) -> Command:
-    """Return a program listed in MCP_STDIO_COMMANDS. Raises `ValueError` if there is none of that name."""
-    words = settings.MCP_STDIO_COMMANDS.get(name)
+    """Return a program listed in ASSISTANT_MCP_STDIO_COMMANDS. Raises `ValueError` if there is none of that name."""
+    words = settings.ASSISTANT_MCP_STDIO_COMMANDS.get(name)
     if not words:
-        raise ValueError(f"The deployment lists no command {name!r} in MCP_STDIO_COMMANDS.")
+        raise ValueError(f"The deployment lists no command {name!r} in ASSISTANT_MCP_STDIO_COMMANDS.")
     return Command(words[0], tuple(words[1:]))
 
 

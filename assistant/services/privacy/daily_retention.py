@@ -32,7 +32,7 @@ def plan_retention() -> int:
 
     A tenant whose job has failed gets no new one for a day, so that people can see the failed one and retry it.
     """
-    if not settings.RETENTION_FROM_SERVER:
+    if not settings.ASSISTANT_RETENTION_FROM_SERVER:
         return 0
     now = timezone.now()
     own = Job.objects.filter(tenant=OuterRef("pk"), name=RETENTION_JOB)
@@ -47,7 +47,7 @@ def plan_retention() -> int:
 @jobs.handles(RETENTION_JOB, is_long=True)
 def _begin(job: Job) -> LongWork | None:
     """Return the work of one day; None if retention by servers is switched off."""
-    if not settings.RETENTION_FROM_SERVER:
+    if not settings.ASSISTANT_RETENTION_FROM_SERVER:
         return None
     return partial(_apply, job.tenant_id, jobs.again(job, LEASE).pk)
 

@@ -1,4 +1,4 @@
-"""Re-encrypts stored secrets with the first of FIELD_ENCRYPTION_KEYS, so that older keys can be removed."""
+"""Re-encrypts stored secrets with the first of ASSISTANT_FIELD_ENCRYPTION_KEYS, so that older keys can be removed."""
 
 from __future__ import annotations
 
@@ -60,10 +60,14 @@ def rotate() -> Iterator[Rotation]:
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
-    result, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
+    result, first, every = (
+        Rotation(f"{model._meta.label}.{name}"),
+        Fernet(settings.ASSISTANT_FIELD_ENCRYPTION_KEYS[0]),
+        cipher(),
+    )
     # Rows of all tenants, because the keys are the deployment's. The cast prevents the field from decrypting the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
-    # States of providers are JSON where ENCRYPT_PROVIDER_STATE was not set.
+    # States of providers are JSON where ASSISTANT_ENCRYPT_PROVIDER_STATE was not set.
     rows = rows.exclude(stored__startswith="{")
     last: Any = None
     while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):

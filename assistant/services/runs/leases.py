@@ -225,7 +225,7 @@ def take_over_dead_runs(
 
 def _waits_for_others() -> Q:
     """Return the condition that a run of a dead process is in the shared queue, so that another may still start it."""
-    since = DatabaseTime(-settings.RUN_QUEUE_SECONDS)
+    since = DatabaseTime(-settings.ASSISTANT_RUN_QUEUE_SECONDS)
     waits = Q(status=Run.Status.QUEUED, is_shared=True, cancel_requested_at=None, started_at__gt=since)
     return waits if has_workers() else Q(pk__in=())
 

@@ -63,7 +63,7 @@ def guard_second_factor(request: HttpRequest, user: Any) -> None:
 
 def admit_passkey(request: HttpRequest, user: Any) -> None:
     """Note a sign-in with a passkey alone, so that it is recorded. It is not counted: a signature cannot be guessed."""
-    if settings.SIGN_IN_LIMITS:
+    if settings.ASSISTANT_SIGN_IN_LIMITS:
         setattr(request, _ATTEMPT, Attempt(plain_name(user.get_username()), _address_of(request), ()))
 
 
@@ -76,7 +76,7 @@ def step_succeeded(request: HttpRequest) -> None:
 
 
 def _count(request: HttpRequest, name: str, of_name: Limit) -> None:
-    if not settings.SIGN_IN_LIMITS or hasattr(request, _ATTEMPT):
+    if not settings.ASSISTANT_SIGN_IN_LIMITS or hasattr(request, _ATTEMPT):
         return
     try:
         device = known_device(request, plain_name(name))

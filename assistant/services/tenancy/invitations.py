@@ -34,8 +34,8 @@ class InvitationRefused(ValueError):
 
 
 def are_on() -> bool:
-    """Return whether the operator lets people be invited (`INVITATION_DAYS`)."""
-    return bool(settings.INVITATION_DAYS > 0)
+    """Return whether the operator lets people be invited (`ASSISTANT_INVITATION_DAYS`)."""
+    return bool(settings.ASSISTANT_INVITATION_DAYS > 0)
 
 
 @transaction.atomic
@@ -51,7 +51,7 @@ def invite(*, tenant: Tenant, email: str, role: str, actor: Person) -> Invitatio
     # One after the other, so that the limit holds and nobody is invited twice.
     Tenant.objects.select_for_update().only("pk").get(pk=tenant.pk)
     _check(tenant, email, role, actor)
-    days = timedelta(days=settings.INVITATION_DAYS)
+    days = timedelta(days=settings.ASSISTANT_INVITATION_DAYS)
     found = Invitation.objects.create(
         tenant=tenant, email=email, role=role, invited_by_id=actor.pk, expires_at=timezone.now() + days
     )
@@ -110,7 +110,7 @@ def renew(*, invitation: Invitation, actor: Person) -> Invitation:
     found.serial += 1
     found.is_sent = False
     found.invited_by_id = actor.pk
-    found.expires_at = timezone.now() + timedelta(days=settings.INVITATION_DAYS)
+    found.expires_at = timezone.now() + timedelta(days=settings.ASSISTANT_INVITATION_DAYS)
     found.save(update_fields=["serial", "is_sent", "invited_by", "expires_at"])
     _record(found, "invitation.renew", actor)
     return found

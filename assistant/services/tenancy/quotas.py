@@ -42,7 +42,7 @@ def quotas_of(tenant: Tenant, *, is_end_user: bool = False) -> Quotas:
     With `is_end_user`, `member` has the limits of an end user.
     """
     own: TenantLimits | None = getattr(tenant, "limits", None)
-    defaults = settings.TENANT_LIMITS, settings.MEMBER_LIMITS, settings.END_USER_LIMITS
+    defaults = settings.ASSISTANT_TENANT_LIMITS, settings.ASSISTANT_MEMBER_LIMITS, settings.ASSISTANT_END_USER_LIMITS
     if own is not None:
         return _quotas(own, defaults, is_end_user=is_end_user)
     cached = _deployment_quotas.get(is_end_user)

@@ -32,7 +32,7 @@ _ALL_VISIBLE = f"{VISIBLE} = '*'"
 
 
 class SettingMismatch(Exception):
-    """The database does not match the setting ROW_LEVEL_SECURITY; the message is for the operator."""
+    """The database does not match the setting ASSISTANT_ROW_LEVEL_SECURITY; the message is for the operator."""
 
 
 def _quoted(name: str) -> str:
@@ -167,15 +167,15 @@ def _tables_without_rights() -> list[str]:
 
 def find_hidden_rows() -> list[str]:
     """Return why row-level security hides all tenants' rows from the current code; empty if it does not."""
-    if settings.ROW_LEVEL_SECURITY and visible_tenants() != NO_TENANTS:
+    if settings.ASSISTANT_ROW_LEVEL_SECURITY and visible_tenants() != NO_TENANTS:
         return []
     if connection.vendor != "postgresql" or not _has_active_policy():
         return []
-    if settings.ROW_LEVEL_SECURITY:
+    if settings.ASSISTANT_ROW_LEVEL_SECURITY:
         return ["Row-level security hides all rows, because no tenant is set. Let manage.py run in all_tenants()."]
     return [
-        "Row-level security hides all tenants' rows from this database role, because ROW_LEVEL_SECURITY is not true"
-        " here. Set ROW_LEVEL_SECURITY=true in every environment that reaches this database."
+        "Row-level security hides all tenants' rows from this database role, because ASSISTANT_ROW_LEVEL_SECURITY is"
+        " not true here. Set ASSISTANT_ROW_LEVEL_SECURITY=true in every environment that reaches this database."
     ]
 
 
@@ -192,12 +192,12 @@ def _has_active_policy() -> bool:
 
 @cache
 def check_setting() -> None:
-    """Check once that the database matches ROW_LEVEL_SECURITY.
+    """Check once that the database matches ASSISTANT_ROW_LEVEL_SECURITY.
 
     Raises:
         SettingMismatch: it does not, in either direction. The next call checks again.
     """
-    found = find_problems() if settings.ROW_LEVEL_SECURITY else find_hidden_rows()
+    found = find_problems() if settings.ASSISTANT_ROW_LEVEL_SECURITY else find_hidden_rows()
     if found:
         raise SettingMismatch(" ".join(found))
 

@@ -8,5 +8,5 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 
 def tenant_guard() -> UrlGuard:
-    """Return a guard that allows public https, INTERNAL_HOSTS, and with DEBUG this machine."""
-    return UrlGuard(allow_loopback=settings.DEBUG, internal_hosts=settings.INTERNAL_HOSTS)
+    """Return a guard that allows public https, ASSISTANT_INTERNAL_HOSTS, and with DEBUG this machine."""
+    return UrlGuard(allow_loopback=settings.DEBUG, internal_hosts=settings.ASSISTANT_INTERNAL_HOSTS)

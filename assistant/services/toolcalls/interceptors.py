@@ -39,13 +39,13 @@ def problem_of_interceptor(name: str) -> str:
 
 
 def tool_interceptors() -> tuple[ToolInterceptor, ...]:
-    """Return the interceptors of tool calls, the outermost first: the built-in ones, then `TOOL_INTERCEPTORS`."""
+    """Return the interceptors of tool calls, outermost first: built-in ones, then `ASSISTANT_TOOL_INTERCEPTORS`."""
     built_in: tuple[ToolInterceptor, ...] = (trace_call, report_incidents) if is_observed() else (report_incidents,)
-    return (*built_in, *load_interceptors(*settings.TOOL_INTERCEPTORS))
+    return (*built_in, *load_interceptors(*settings.ASSISTANT_TOOL_INTERCEPTORS))
 
 
 def with_interceptors(model: Model, *, tenant: str) -> Model:
-    """Wrap a model in tracing and in `MODEL_INTERCEPTORS`."""
+    """Wrap a model in tracing and in `ASSISTANT_MODEL_INTERCEPTORS`."""
     traced_model = traced(model, tenant=tenant)
-    own: tuple[ModelInterceptor, ...] = load_interceptors(*settings.MODEL_INTERCEPTORS)
+    own: tuple[ModelInterceptor, ...] = load_interceptors(*settings.ASSISTANT_MODEL_INTERCEPTORS)
     return InterceptedModel(traced_model, own) if own else traced_model

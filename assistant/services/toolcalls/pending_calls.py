@@ -54,7 +54,7 @@ def callback_of(key: RunKey, tenant: str, call_id: str) -> Callback:
     """
     token = token_of(key, call_id)
     path = _path_of(tenant, token)
-    return Callback(token, f"{settings.PUBLIC_URL.rstrip('/')}{path}" if path else "")
+    return Callback(token, f"{settings.ASSISTANT_PUBLIC_URL.rstrip('/')}{path}" if path else "")
 
 
 def _path_of(tenant: str, token: str) -> str:

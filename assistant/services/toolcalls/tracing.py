@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of tenants' runs, with messages and arguments if `TRACE_CONTENT` is set."""
+"""OpenTelemetry spans of tenants' runs, with messages and arguments if `ASSISTANT_TRACE_CONTENT` is set."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def traced(model: Model, *, tenant: str) -> Model:
     """Wrap a model in spans, if they are collected."""
     if not is_observed():
         return model
-    return InterceptedModel(model, [model_spans(model, tenant=tenant, content=settings.TRACE_CONTENT)])
+    return InterceptedModel(model, [model_spans(model, tenant=tenant, content=settings.ASSISTANT_TRACE_CONTENT)])
 
 
 async def trace_call(invocation: Invocation, call: CallTool) -> ToolResult:
     """An interceptor that wraps a tool call in a span."""
-    return await ToolSpans(content=settings.TRACE_CONTENT)(invocation, call)
+    return await ToolSpans(content=settings.ASSISTANT_TRACE_CONTENT)(invocation, call)

@@ -50,7 +50,7 @@ class InternalHost:
 
 
 def parse_internal_host(text: str) -> InternalHost:
-    """Parse an entry of INTERNAL_HOSTS: `vllm.internal`, `10.1.2.3:8000`, `10.20.0.0/24`, `[fd12::/64]:443`.
+    """Parse an entry of ASSISTANT_INTERNAL_HOSTS: `vllm.internal`, `10.1.2.3:8000`, `10.20.0.0/24`, `[fd12::/64]:443`.
 
     Raises:
         ValueError: the text is invalid, or the address is public; the message says why.

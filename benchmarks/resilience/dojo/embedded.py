@@ -30,7 +30,7 @@ def lines(testbed: Testbed, pairs: Sequence[Case], port: int, env: dict[str, str
         if not asyncio.run(is_ready(model.base_url, seconds=LOADING_SECONDS, absent_seconds=LOADING_SECONDS)):
             raise RuntimeError("the embedded model does not answer")
         with (
-            testbed.site(SQLITE, "", **env, LOCAL_MODEL_URL=model.base_url) as site,
+            testbed.site(SQLITE, "", **env, ASSISTANT_LOCAL_MODEL_URL=model.base_url) as site,
             testbed.serve(site, DOJO_RULES="none") as without,
             testbed.serve(site, DOJO_RULES="") as ours,
         ):

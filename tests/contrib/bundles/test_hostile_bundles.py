@@ -142,7 +142,7 @@ def test_an_address_that_the_guard_refuses_is_not_taken(cast: Cast, url: str, fi
     assert not McpServer.objects.exists()
 
 
-@override_settings(MCP_STDIO_COMMANDS={"notes": ["notes-server"]})
+@override_settings(ASSISTANT_MCP_STDIO_COMMANDS={"notes": ["notes-server"]})
 @pytest.mark.parametrize(
     "wrong", [{"command": "sh", "url": ""}, {"command": "notes"}, {"prefix": "ask_x"}, {"context_keys": ["secret"]}]
 )

@@ -142,7 +142,7 @@ def test_a_file_of_a_stranger_writes_no_markup_into_the_page(amys: Client, cast:
 
 def test_an_operator_can_keep_bundles_to_operators(root: Client, amys: Client, cast: Cast, settings: Any) -> None:
     bundle = bundle_of_tenant(tenant=cast.globex)
-    settings.TENANT_BUNDLES = False
+    settings.ASSISTANT_TENANT_BUNDLES = False
     assert amys.get(tab(cast.acme)).status_code == 404
     assert amys.get(tab(cast.acme, "export/")).status_code == 404
     assert amys.get(tab(cast.acme, f"export/{cast.support.pk}/")).status_code == 404

@@ -219,7 +219,7 @@ def test_all_that_the_process_takes_as_an_upload_may_pass_the_proxies() -> None:
         "/v1/responses",
         "/admin/assistant/document/1/change/",
     ):
-        assert size_bound({"path": path}) == settings.MAX_UPLOAD_BYTES
+        assert size_bound({"path": path}) == settings.ASSISTANT_MAX_UPLOAD_BYTES
         (pattern,) = re.findall(
             r"location ~ (\S+) \{\n +client_max_body_size", deployment_files(CHECKOUT)["nginx.conf"]
         )
@@ -328,8 +328,8 @@ def to_mend(findings: Any) -> set[str]:
         ("SECRET_KEY", "django-insecure-" + "x" * 50, "SECRET_KEY"),
         ("SECURE_PROXY_SSL_HEADER", None, "proxy"),
         ("SESSION_COOKIE_SECURE", False, "cookies"),
-        ("STATIC_FROM_SERVER", False, "static files"),
-        ("SETTINGS_PROBLEMS", [("MAX_RUNS", "must be a whole number")], "settings"),
+        ("ASSISTANT_STATIC_FROM_SERVER", False, "static files"),
+        ("ASSISTANT_SETTINGS_PROBLEMS", [("ASSISTANT_MAX_RUNS", "must be a whole number")], "settings"),
         ("TENANT_LIMIT", "x", "settings"),
         ("DATA_UPLOAD_MAX_MEMORY_SIZE", 1000, "sizes"),
         ("LOGGING", {}, "logging"),
@@ -343,12 +343,12 @@ def test_each_lack_is_found(name: str, value: Any, part: str, settings: Any) -> 
     settings.SECRET_KEY, settings.OPENAI_API_KEY = "x" * 60, "sk-test"
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
     settings.MIDDLEWARE = [one for one in settings.MIDDLEWARE if "static" not in one]
-    settings.FIELD_ENCRYPTION_KEYS = ["another"]
+    settings.ASSISTANT_FIELD_ENCRYPTION_KEYS = ["another"]
     settings.ASGI_APPLICATION = "tests.commands.fresh_asgi.application"
     assert to_mend(site.site_findings()) == set()
     setattr(settings, name, value)
     # A server does not start with wrong settings.
-    assert to_mend(site.site_findings()) - ({"ASGI"} if name == "SETTINGS_PROBLEMS" else set()) == {part}
+    assert to_mend(site.site_findings()) - ({"ASGI"} if name == "ASSISTANT_SETTINGS_PROBLEMS" else set()) == {part}
 
 
 @pytest.mark.django_db
@@ -361,17 +361,17 @@ def test_a_policy_that_the_proxy_may_send_is_asked_of_the_proxy(settings: Any) -
 
 @pytest.mark.django_db
 def test_redis_and_migrations_and_the_clock_are_looked_at(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.REDIS_URL = ""
+    settings.ASSISTANT_REDIS_URL = ""
     assert {"database", "migrations", "clock", "Redis"} <= {finding.part for finding in stores.store_findings()}
     monkeypatch.setenv("WEB_CONCURRENCY", "4")
     assert "Redis" in to_mend(stores.store_findings())
-    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    settings.ASSISTANT_REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     assert "Redis" in to_mend(stores.store_findings())
 
 
 @pytest.mark.django_db
 def test_a_folder_of_attachments_that_cannot_be_written_is_found(settings: Any, tmp_path: Path) -> None:
-    settings.ATTACHMENTS_DIR = str(tmp_path / "made/by/the/first/upload")
+    settings.ASSISTANT_ATTACHMENTS_DIR = str(tmp_path / "made/by/the/first/upload")
     assert "attachments" not in to_mend(stores.store_findings())
     (tmp_path / "made").write_text("in the way")
     assert "attachments" in to_mend(stores.store_findings())
@@ -381,13 +381,13 @@ def test_a_folder_of_attachments_that_cannot_be_written_is_found(settings: Any, 
 def test_processes_may_write_where_attached_files_are_stored(plan: DeploymentPlan) -> None:
     texts = deployment_files(plan)
     folder = f"/var/lib/{plan.name}"
-    assert f"ATTACHMENTS_DIR={folder}/attachments\n" in texts["env.example"]
+    assert f"ASSISTANT_ATTACHMENTS_DIR={folder}/attachments\n" in texts["env.example"]
     for unit in (f"{plan.name}@.service", f"{plan.name}-worker@.service"):
         assert f"StateDirectory={plan.name}\n" in texts[unit]
     compose = yaml.safe_load(texts["compose.yaml"])
     for name in ("web", "worker", "migrate"):
         assert compose["services"][name]["volumes"] == [f"attachments:{folder}"]
-        assert compose["services"][name]["environment"]["ATTACHMENTS_DIR"] == f"{folder}/attachments"
+        assert compose["services"][name]["environment"]["ASSISTANT_ATTACHMENTS_DIR"] == f"{folder}/attachments"
     # A new volume is given the owner of the image's folder.
     assert f"install -d -o {plan.user} -g {plan.user} -m 700 {folder}\n" in texts["Dockerfile"]
 

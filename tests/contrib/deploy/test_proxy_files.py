@@ -77,11 +77,11 @@ UNITS = {"k": 1024, "KiB": 1024, "m": 1024**2, "MiB": 1024**2}
 def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
     text = (DEPLOY / name).read_text()
     sizes = {int(number) * UNITS[unit] for number, unit in re.findall(size, text)}
-    assert sizes == {settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES}
+    assert sizes == {settings.ASSISTANT_MAX_BODY_BYTES, settings.ASSISTANT_MAX_UPLOAD_BYTES}
     assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
     for path in upload_paths():
         assert path.replace("*", "[^/]+" if name == "nginx.conf" else "*") in text
-    assert name == "Caddyfile" or f"client_body_timeout  {settings.BODY_TIMEOUT_SECONDS}s;" in text
+    assert name == "Caddyfile" or f"client_body_timeout  {settings.ASSISTANT_BODY_TIMEOUT_SECONDS}s;" in text
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ async def test_a_token_that_was_tampered_with_or_made_elsewhere_is_refused(
 ) -> None:
     token = await sync_to_async(alice_here.token)()
     other = "B" if token[40] != "B" else "C"
-    settings.FIELD_ENCRYPTION_KEYS = ["x" * 43 + "="]
+    settings.ASSISTANT_FIELD_ENCRYPTION_KEYS = ["x" * 43 + "="]
     foreign = await sync_to_async(alice_here.token)()
     for forged in (token[:40] + other + token[41:], token[:-1], "mt_", "mt_x.y", foreign):
         assert await refused(alice_here.site, forged, origin=alice_here.site) == 403
@@ -236,8 +236,8 @@ def test_a_view_of_the_project_mints_one_and_sees_no_more_rows_than_before(alice
 
 async def test_the_operator_switches_it_off(cast: Cast, alice_here: Guest, settings: Settings) -> None:
     token = await sync_to_async(alice_here.token)()
-    with serve(env={"MEMBER_TOKENS": "false"}) as site:
+    with serve(env={"ASSISTANT_MEMBER_TOKENS": "false"}) as site:
         assert await refused(site.url, token, origin=alice_here.site) == 403
-    settings.MEMBER_TOKENS = False
+    settings.ASSISTANT_MEMBER_TOKENS = False
     assert (await sync_to_async(alice_here.grant)()).status_code == 404
     assert not await WidgetOrigin.objects.aexists()

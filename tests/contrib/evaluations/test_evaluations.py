@@ -358,6 +358,6 @@ def days_ago(number: int) -> None:
 
 def test_the_operator_switches_evaluations_off(cast: Cast, settings: Any) -> None:
     evaluation = made(cast)
-    settings.PROMPT_TESTS = False
+    settings.ASSISTANT_PROMPT_TESTS = False
     with pytest.raises(EvaluationRefused, match="switched off"):
         begin(evaluation=evaluation)

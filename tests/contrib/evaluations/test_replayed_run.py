@@ -129,7 +129,7 @@ def opening_hours(day: str) -> str:
 async def test_results_of_tests_and_of_real_runs_never_meet_in_a_cache(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, alice_member: Member, settings: Any
 ) -> None:
-    settings.TOOL_INTERCEPTORS = ["assistant.client.Cache"]
+    settings.ASSISTANT_TOOL_INTERCEPTORS = ["assistant.client.Cache"]
     with catalogue.using(Registry([opening_hours])):
         await in_db(switch_tool)(cast.acme, "opening_hours")
         for planted in ("first", "second"):

@@ -170,7 +170,7 @@ class Session(Client):
 def any_served(request: pytest.FixtureRequest, shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """A server that keeps sessions for clients older than 2026-07-28, or servers that do not."""
     kind, _, sessions = request.param.partition("+")
-    with shared_server.lend(kind, {**SERVED, "MCP_SESSIONS": "true" if sessions else ""}) as lent:
+    with shared_server.lend(kind, {**SERVED, "ASSISTANT_MCP_SESSIONS": "true" if sessions else ""}) as lent:
         yield lent
 
 

@@ -384,7 +384,7 @@ async def test_refusals_have_openais_shape_and_codes(uvicorn_server: Server, cas
         (key, {"content": half.replace(b"ud800", b"u0000")}, (400, "invalid_input", None)),
         (key, {"content": b" " * 300_000}, (400, "invalid_input", None)),
         (key, {"json": {**asked, "metadata": "x" * 300_000}}, (413, "too_large", None)),
-        (key, {"content": b" " * (settings.MAX_UPLOAD_BYTES + 1)}, (413, "too_large", None)),
+        (key, {"content": b" " * (settings.ASSISTANT_MAX_UPLOAD_BYTES + 1)}, (413, "too_large", None)),
     ]
     async with httpx2.AsyncClient(base_url=f"{uvicorn_server.url}/v1/") as client:
         for bearer, request, expected in refusals:

@@ -391,12 +391,12 @@ def test_a_paused_one_asks_nothing_until_it_goes_on(cast: Cast) -> None:
 
 def test_the_operators_switch_holds_them_back(cast: Cast, settings: Any) -> None:
     row = make(cast)
-    settings.SCHEDULES = False
+    settings.ASSISTANT_SCHEDULES = False
     fire(row)
     assert row.state == "on" and not ScheduleRun.objects.exists()
     with pytest.raises(ScheduleRefused, match="off"):
         make(cast)
-    settings.SCHEDULES = True
+    settings.ASSISTANT_SCHEDULES = True
     Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     do_due_jobs()
     assert ScheduleRun.objects.count() == 1

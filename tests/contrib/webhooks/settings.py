@@ -2,4 +2,4 @@
 
 from tests.settings_debug import *  # noqa: F403
 
-WEBHOOKS_FROM_SERVER = True
+ASSISTANT_WEBHOOKS_FROM_SERVER = True

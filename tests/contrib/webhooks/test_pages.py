@@ -89,7 +89,7 @@ def test_a_url_must_be_on_the_internet(url: str, amys: Client, cast: Cast) -> No
 def test_a_listed_internal_host_is_accepted_by_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
     url = f"http://{host}/"
     assert b"must begin with https://" in amys.post(f"{HOOKS}add/", form(cast, url=url)).content
-    settings.INTERNAL_HOSTS = (parse_internal_host(host),)
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host(host),)
     amys.post(f"{HOOKS}add/", form(cast, url=url))
     assert Webhook.objects.get().url == url
 

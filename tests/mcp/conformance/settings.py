@@ -4,4 +4,4 @@ from tests.settings import *  # noqa: F403
 from tests.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.mcp.conformance.fixtures"]
-MCP_SESSIONS = True
+ASSISTANT_MCP_SESSIONS = True

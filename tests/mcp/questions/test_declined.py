@@ -111,7 +111,7 @@ async def test_a_caller_over_mcp_that_cannot_ask_is_told_so(
 
 
 async def test_a_program_asks_in_its_call_and_not_besides(cast: Cast, settings: Settings) -> None:
-    settings.MCP_STDIO_COMMANDS = {"asking": [sys.executable, "-m", "tests.mcp.questions.asking_app"]}
+    settings.ASSISTANT_MCP_STDIO_COMMANDS = {"asking": [sys.executable, "-m", "tests.mcp.questions.asking_app"]}
     server = await McpServer.objects.acreate(
         tenant=cast.acme, name="crm", prefix="crm", command="asking", is_active=True, asks_people=True
     )

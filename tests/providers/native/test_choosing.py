@@ -66,9 +66,9 @@ def test_the_deployments_provider_can_speak_another_format(cast: Cast, settings:
 def test_a_format_that_is_switched_off_for_tenants_is_not_asked(
     cast: Cast, settings: Any, wire: Wire, fake_provider: FakeProvider
 ) -> None:
-    settings.DEBUG, settings.TENANT_WIRE_FORMATS = True, ["chat-completions"]
+    settings.DEBUG, settings.ASSISTANT_TENANT_WIRE_FORMATS = True, ["chat-completions"]
     error = error_of(model_for(cast, owner=cast.acme, url=fake_provider.url, wire_format=wire.name))
-    assert "cannot be used here" in str(error) and "TENANT_WIRE_FORMATS" in error.cause
+    assert "cannot be used here" in str(error) and "ASSISTANT_TENANT_WIRE_FORMATS" in error.cause
     assert fake_provider.requests == []
     # The deployment's own are the operator's choice.
     assert isinstance(model_for(cast, owner=None, url=fake_provider.url, wire_format=wire.name), CLASSES[wire.name])

@@ -48,7 +48,7 @@ def stored(cast: Cast) -> Conversation:
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_encrypted", [False, True])
 def test_a_state_is_stored_and_read_with_its_message(cast: Cast, is_encrypted: bool) -> None:
-    with override_settings(ENCRYPT_PROVIDER_STATE=is_encrypted):
+    with override_settings(ASSISTANT_ENCRYPT_PROVIDER_STATE=is_encrypted):
         conversation = stored(cast)
     row = MessageRow.objects.get(message_id="a")
     assert (CANARY in row.provider_state) is not is_encrypted
@@ -57,22 +57,22 @@ def test_a_state_is_stored_and_read_with_its_message(cast: Cast, is_encrypted: b
 
 @pytest.mark.django_db
 def test_a_state_that_no_key_decrypts_is_left_out(cast: Cast) -> None:
-    with override_settings(ENCRYPT_PROVIDER_STATE=True, FIELD_ENCRYPTION_KEYS=[KEY]):
+    with override_settings(ASSISTANT_ENCRYPT_PROVIDER_STATE=True, ASSISTANT_FIELD_ENCRYPTION_KEYS=[KEY]):
         conversation = stored(cast)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW_KEY]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW_KEY]):
         assert [message.provider_state for message in recent_messages(conversation=conversation)] == ["", "", ""]
 
 
 @pytest.mark.django_db
 def test_encrypted_states_are_rotated_and_plain_ones_left(cast: Cast) -> None:
-    with override_settings(ENCRYPT_PROVIDER_STATE=True, FIELD_ENCRYPTION_KEYS=[KEY]):
+    with override_settings(ASSISTANT_ENCRYPT_PROVIDER_STATE=True, ASSISTANT_FIELD_ENCRYPTION_KEYS=[KEY]):
         conversation = stored(cast)
     stored_plain = MessageRow.objects.filter(message_id="u")
     stored_plain.update(provider_state=STATE)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW_KEY, KEY]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW_KEY, KEY]):
         found = {one.label: (one.renewed, one.current, one.unreadable) for one in rotate()}
     assert found["assistant.Message.provider_state"] == (1, 0, 0)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW_KEY]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW_KEY]):
         assert [message.provider_state for message in recent_messages(conversation=conversation)] == [STATE, STATE, ""]
 
 
@@ -109,7 +109,7 @@ def transcript_with_state() -> Transcript:
 
 @pytest.mark.parametrize("is_encrypted", [False, True])
 def test_a_checkpoint_keeps_states(is_encrypted: bool) -> None:
-    with override_settings(ENCRYPT_PROVIDER_STATE=is_encrypted):
+    with override_settings(ASSISTANT_ENCRYPT_PROVIDER_STATE=is_encrypted):
         checkpoint: dict[str, Any] = json.loads(json.dumps(with_sealed_states(transcript_with_state().to_state())))
     assert (CANARY in str(checkpoint)) is not is_encrypted
     (restored,) = Transcript.from_state(checkpoint).messages

@@ -61,7 +61,7 @@ async def test_a_run_that_redis_refuses_can_be_sent_again(
 async def test_a_run_is_refused_before_it_is_stored_while_redis_is_known_to_refuse(
     url: str, alice_member: Member, provider: Provider, settings: Settings
 ) -> None:
-    settings.REDIS_URL = url
+    settings.ASSISTANT_REDIS_URL = url
     process = Runs()
     await process.start()
     await until(lambda: not process.log.is_writable)
@@ -76,6 +76,6 @@ async def test_a_run_is_refused_before_it_is_stored_while_redis_is_known_to_refu
 def test_a_process_whose_redis_refuses_writes_is_not_ready_and_says_why(
     url: str, refusal: str, client: Client, settings: Settings
 ) -> None:
-    settings.REDIS_URL = url
+    settings.ASSISTANT_REDIS_URL = url
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["checks"]["redis"]) == (503, CASES[refusal])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 async def test_a_member_waits_for_their_own_file_and_nobody_else_does(alice_member: Member, settings: Settings) -> None:
-    settings.FILE_READ_SECONDS = 0.2
+    settings.ASSISTANT_FILE_READ_SECONDS = 0.2
     begun, may_end = threading.Event(), threading.Event()
 
     def read() -> str:
@@ -38,7 +38,7 @@ async def test_a_member_waits_for_their_own_file_and_nobody_else_does(alice_memb
 
 
 async def test_a_file_whose_uploader_has_gone_keeps_its_turn(alice_member: Member, settings: Settings) -> None:
-    settings.FILE_READ_SECONDS = 0.2
+    settings.ASSISTANT_FILE_READ_SECONDS = 0.2
     begun, may_end = threading.Event(), threading.Event()
 
     def read() -> None:

@@ -74,7 +74,7 @@ def test_seconds_of_reading_are_counted_for_a_person_visitors_together_and_a_ten
 
 
 def test_a_person_whose_files_took_too_long_waits_and_nobody_else_does(settings: Settings) -> None:
-    settings.FILE_READ_SECONDS = 1.25
+    settings.ASSISTANT_FILE_READ_SECONDS = 1.25
     ann, bob = Uploader("turns", 1), Uploader("turns", 2)
     for number in range(3):
         assert "takes too long" in refusal(HOSTILE["forms"]() + b"%" * number, ann)
@@ -83,7 +83,7 @@ def test_a_person_whose_files_took_too_long_waits_and_nobody_else_does(settings:
 
 
 def test_a_file_that_took_too_long_is_refused_at_once_the_next_time(settings: Settings) -> None:
-    settings.FILE_READ_SECONDS = 1.5
+    settings.ASSISTANT_FILE_READ_SECONDS = 1.5
     content = HOSTILE["forms"]() + b"%known"
     assert "takes too long" in refusal(content, Uploader("first", 1))
     # Without a place or a second of reading left, only what is known about it can answer.

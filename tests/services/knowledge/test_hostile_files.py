@@ -48,7 +48,7 @@ def counted(outcome: str) -> float:
 
 @pytest.mark.parametrize("name", SLOW)
 def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings, name: str) -> None:
-    settings.FILE_READ_SECONDS, before = 2, counted("slow")
+    settings.ASSISTANT_FILE_READ_SECONDS, before = 2, counted("slow")
     with pytest.raises(DocumentError, match="This file takes too long to read"):
         upload(acme, HOSTILE[name]())
     assert counted("slow") == before + 1
@@ -57,7 +57,7 @@ def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings,
 
 
 def test_a_file_that_takes_too_much_memory_is_refused(acme: Tenant, settings: Settings) -> None:
-    settings.FILE_READ_MEMORY_MB = 128
+    settings.ASSISTANT_FILE_READ_MEMORY_MB = 128
     with pytest.raises(DocumentError, match="This file needs too much memory"):
         upload(acme, HOSTILE["operators"]())
     assert not Document.objects.exists()
@@ -79,7 +79,7 @@ def test_a_file_with_too_little_or_too_much_text_is_refused(acme: Tenant, name: 
 
 @pytest.mark.parametrize("name", ["nested_arrays", "xref_loop", "image"])
 def test_what_is_odd_beside_the_text_does_no_harm(acme: Tenant, settings: Settings, name: str) -> None:
-    settings.FILE_READ_MEMORY_MB = 128
+    settings.ASSISTANT_FILE_READ_MEMORY_MB = 128
     assert upload(acme, HOSTILE[name]()).text == "Hello"
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_unpacks_to_very_much_is_refused_before_it_is_read(acme: Ten
 
 @pytest.mark.parametrize(("count", "groups", "expected"), [(1, "abcd", 1), (2, "aaaa", 1), (2, "abab", 2)])
 def test_readers_are_few_and_no_tenant_has_all(settings: Settings, count: int, groups: str, expected: int) -> None:
-    settings.FILE_READ_SECONDS, settings.FILE_READ_PROCESSES = 3, count
+    settings.ASSISTANT_FILE_READ_SECONDS, settings.ASSISTANT_FILE_READ_PROCESSES = 3, count
     reasons: list[str] = []
 
     def read(number: int, group: str) -> None:

@@ -103,7 +103,7 @@ def test_a_tenants_own_prices_come_before_those_of_any_provider(cast: Cast, own:
 
 def test_the_list_holds_for_the_environments_provider(cast: Cast, settings: object) -> None:
     settings.OPENAI_API_KEY = "sk-test"  # type: ignore[attr-defined]
-    settings.MODEL_PRICES = {"gpt": {"input": 4, "output": 4}}  # type: ignore[attr-defined]
+    settings.ASSISTANT_MODEL_PRICES = {"gpt": {"input": 4, "output": 4}}  # type: ignore[attr-defined]
     assert cost(cast) == 4_000
     price("gpt", 5)
     assert (cost(cast), cost(cast, on=TODAY - timedelta(days=1))) == (5_000, 4_000)

@@ -192,7 +192,7 @@ def test_tool_calls_are_counted_from_zero_in_a_new_month(cast: Cast) -> None:
 
 
 def test_the_deployments_limits_apply_to_tenants_without_their_own(cast: Cast, settings: object) -> None:
-    settings.MEMBER_LIMITS = {"messages_per_day": 1, "cost_per_day": 0.25}  # type: ignore[attr-defined]
+    settings.ASSISTANT_MEMBER_LIMITS = {"messages_per_day": 1, "cost_per_day": 0.25}  # type: ignore[attr-defined]
     begin(cast.alice.pk)
     assert refused(cast.alice.pk).limit == 1
     assert quotas_of(cast.acme).member.cost_per_day == 250_000

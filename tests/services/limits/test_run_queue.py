@@ -134,7 +134,7 @@ async def test_tenants_take_turns_where_the_process_is_full(
     here: Runs,
     settings: Any,
 ) -> None:
-    settings.MAX_RUNS = 4
+    settings.ASSISTANT_MAX_RUNS = 4
     gates = held(fake_provider, 8)
     await asyncio.gather(*(ask(alice_member, here) for _ in range(4)))
     floods = [await ask(alice_member, here) for _ in range(3)]
@@ -182,7 +182,7 @@ async def test_a_run_that_waits_too_long_ends_with_a_typed_error(
     await in_db(limited)(cast, member_runs=1)
     (gate,) = held(fake_provider, 1)
     await ask(alice_member, here)
-    settings.RUN_QUEUE_SECONDS = 0.2
+    settings.ASSISTANT_RUN_QUEUE_SECONDS = 0.2
     queued = await ask(alice_member, here)
     await has(queued, "failed")
     end = (await events(here, queued, 3))[-1]

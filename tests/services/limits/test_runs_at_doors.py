@@ -215,7 +215,7 @@ async def test_a_completion_that_ended_in_the_queue_is_answered_when_it_is_sent_
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Hel", gate, "lo"])
     fake_provider.reply("Hello again")
-    with serve(env={"RUN_QUEUE_SECONDS": "1"}) as server:
+    with serve(env={"ASSISTANT_RUN_QUEUE_SECONDS": "1"}) as server:
 
         def complete() -> httpx2.Response:
             body = {"model": "support", "messages": [{"role": "user", "content": "Hello"}]}

@@ -90,7 +90,7 @@ def test_as_many_may_wait_as_may_run_and_the_next_is_refused_with_a_time(cast: C
 
 
 def test_nothing_waits_where_that_is_switched_off(settings: Any) -> None:
-    settings.RUN_QUEUE_SECONDS = 0
+    settings.ASSISTANT_RUN_QUEUE_SECONDS = 0
     check_bounds(RunCounts(key=1), NOTHING)
     with pytest.raises(TooManyRuns, match=r"This key has 1 run at once, the most allowed\. Try again in 10 seconds"):
         check_bounds(RunCounts(key=1), RunCounts(key=1))

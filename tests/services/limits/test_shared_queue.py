@@ -115,5 +115,5 @@ def test_nobody_ends_a_run_of_the_shared_queue_before_its_time(cast: Cast, setti
     run = queue(cast, lease_until=in_time(-60))
     settings.ASSISTANT_ROLE = "worker"
     assert take_over_dead_runs(owner="other") == []
-    Run.objects.update(started_at=in_time(-settings.RUN_QUEUE_SECONDS - 1))
+    Run.objects.update(started_at=in_time(-settings.ASSISTANT_RUN_QUEUE_SECONDS - 1))
     assert [dead.key.pk for dead in take_over_dead_runs(owner="other")] == [run.pk]

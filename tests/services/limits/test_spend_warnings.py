@@ -88,7 +88,7 @@ def test_without_a_limit_or_use_nothing_is_told(cast: Cast) -> None:
 
 
 def test_the_deployments_limit_counts_too(cast: Cast, settings: Any) -> None:
-    settings.TENANT_LIMITS = {"cost_per_month": 10}
+    settings.ASSISTANT_TENANT_LIMITS = {"cost_per_month": 10}
     spend(cast.acme, 6)
     record_reached(now=NOW)
     assert told() == [("acme", 50)]
@@ -140,7 +140,7 @@ def test_recipients_of_the_tenants_choice_are_told_instead(cast: Cast, sends_mai
 
 @pytest.mark.django_db(transaction=True)
 def test_the_operator_can_switch_it_off(cast: Cast, settings: Any) -> None:
-    settings.SPEND_WARNINGS = False
+    settings.ASSISTANT_SPEND_WARNINGS = False
     limit(cast.acme)
     spend(cast.acme, 6, timezone.now())
     warn()

@@ -395,7 +395,7 @@ async def test_a_tool_that_is_not_declared_fails(cast: Cast, fake_provider: Fake
 async def test_where_nothing_can_go_on_it_is_not_offered_and_refused(
     cast: Cast, fake_provider: FakeProvider, settings: Any
 ) -> None:
-    settings.PENDING_CALLS = False
+    settings.ASSISTANT_PENDING_CALLS = False
     fake_provider.call("ask_bank", QUESTION)
     assert (await ask(cast)).status == Run.Status.FINISHED
     offered = {one["function"]["name"] for one in fake_provider.requests[0].json["tools"]}

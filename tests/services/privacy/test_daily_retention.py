@@ -67,7 +67,7 @@ def test_one_that_fails_is_left_to_people_for_a_day(cast: Cast) -> None:
 
 def test_the_operators_switch_turns_it_off(cast: Cast, settings: Any) -> None:
     plan_retention()
-    settings.RETENTION_FROM_SERVER = False
+    settings.ASSISTANT_RETENTION_FROM_SERVER = False
     keep_for(cast.acme, 30)
     age(make_conversation(cast.alice, cast.support), 40, "updated_at")
     apply()

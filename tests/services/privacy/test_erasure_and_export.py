@@ -231,14 +231,14 @@ def test_every_table_of_ours_belongs_to_a_tenant() -> None:
 @pytest.mark.services
 def test_event_logs_are_deleted_with_their_conversations(cast: Cast) -> None:
     thread = make_conversation(cast.alice, cast.support)
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
+    with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL) as client:
         client.xadd(STREAM + str(thread.pk), {"f": CANARY})
         erase_tenant(tenant=cast.acme, actor=cast.root)
         assert not client.exists(STREAM + str(thread.pk))
 
 
 def test_event_logs_on_the_disk_are_deleted(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "REDIS_URL", "")
+    monkeypatch.setattr(settings, "ASSISTANT_REDIS_URL", "")
     monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
     mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
     for thread in (mine, hers):

@@ -109,24 +109,24 @@ def test_a_secret_in_plain_text_is_found_in_a_dump(cast: Cast, monkeypatch: pyte
 
 @pytest.mark.django_db
 def test_after_a_rotation_all_secrets_are_readable_and_the_old_key_reads_none(cast: Cast) -> None:
-    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
         # The others have tests of their own.
         assert {field.label: field.renewed for field in rotate() if not field.label.startswith(OTHERS)} == {
             f"{model._meta.label}.{name}": 1 for model, name in planted
         }
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW]):
         assert unreadable_fields(planted) == []
-    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]), pytest.raises(ImproperlyConfigured):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[OLD]), pytest.raises(ImproperlyConfigured):
         unreadable_fields(planted)
 
 
 @pytest.mark.django_db
 def test_an_interrupted_rotation_continues(cast: Cast) -> None:
-    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
         half = rotate()
         for _ in range(2):
             next(half)
@@ -137,10 +137,13 @@ def test_an_interrupted_rotation_continues(cast: Cast) -> None:
 
 @pytest.mark.django_db
 def test_the_command_fails_if_no_key_reads_a_value(cast: Cast, capsys: Any) -> None:
-    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]), pytest.raises(CommandError, match=f"{len(planted)} values"):
+    with (
+        override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW]),
+        pytest.raises(CommandError, match=f"{len(planted)} values"),
+    ):
         call_command("rotate_encryption")
-    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
         call_command("rotate_encryption")
     assert capsys.readouterr().out.endswith("the others can be removed.\n")

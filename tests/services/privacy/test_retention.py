@@ -174,12 +174,12 @@ def test_rows_are_deleted_in_batches(aged: Cast, monkeypatch: pytest.MonkeyPatch
 def test_the_deployment_has_a_default_and_a_maximum(
     settings: object, own: int | None, default: int, most: int, days: int | None
 ) -> None:
-    settings.RETENTION_DEFAULT_DAYS, settings.RETENTION_MAX_DAYS = default, most  # type: ignore[attr-defined]
+    settings.ASSISTANT_RETENTION_DEFAULT_DAYS, settings.ASSISTANT_RETENTION_MAX_DAYS = default, most  # type: ignore[attr-defined]
     assert effective(Retention(files=own), "files") == days
 
 
 def test_a_tenants_period_cannot_exceed_the_maximum(settings: object, cast: Cast) -> None:
-    settings.RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
+    settings.ASSISTANT_RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
     with pytest.raises(ValidationError, match="60 days"):
         Retention(tenant=cast.acme, files=61).full_clean()
 

@@ -121,7 +121,7 @@ async def test_deleting_a_tenant_during_a_run_leaves_nothing_in_redis(
         await long_run_input(socket, fake_provider)
         thread = await in_db(Conversation.objects.get)()
         await in_db(erase_tenant)(tenant=cast.acme, actor=None)
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
+    with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL) as client:
         assert not client.exists(STREAM + str(thread.pk))
 
 
@@ -132,7 +132,7 @@ async def test_events_written_after_a_deletion_expire(
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         started = await long_run_input(socket, fake_provider)
         key = STREAM + started["threadId"]
-        with redis.Redis.from_url(settings.REDIS_URL) as client:
+        with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL) as client:
             client.delete(key)
             while not client.exists(key):
                 await socket.next()

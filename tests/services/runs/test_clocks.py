@@ -127,7 +127,7 @@ async def test_a_host_with_another_time_ends_no_run_and_says_so(
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", gate, " more"])
     shifted = {
-        "DJANGO_SETTINGS_MODULE": "tests.settings_shifted", "SHIFT": str(seconds), "METRICS_TOKEN": TOKEN,
+        "DJANGO_SETTINGS_MODULE": "tests.settings_shifted", "SHIFT": str(seconds), "ASSISTANT_METRICS_TOKEN": TOKEN,
     }  # fmt: skip
     with serve() as here, serve(env=shifted) as there:
         async with open_socket(here.url, user=cast.alice) as socket:

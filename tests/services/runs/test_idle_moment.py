@@ -34,7 +34,7 @@ async def test_work_waits_for_the_last_run_that_waits() -> None:
 def test_a_title_is_asked_for_after_the_first_token_of_all_runs(
     cast: Cast, settings: Settings, fake_provider: FakeProvider
 ) -> None:
-    settings.GENERATED_TITLES = True
+    settings.ASSISTANT_GENERATED_TITLES = True
     gate = fake_provider.gate()
     fake_provider.queue(reply(chunks=[gate, "Slow."]), reply("Quick."))
     fake_provider.rule(reply('{"title": "A title"}'))

@@ -125,7 +125,7 @@ def test_changing_the_password_rightly_counts_nothing(cast: Cast) -> None:
 
 
 def test_the_switch_for_sign_in_holds_for_the_old_password_too(cast: Cast, settings: Any) -> None:
-    settings.SIGN_IN_LIMITS = False
+    settings.ASSISTANT_SIGN_IN_LIMITS = False
     own = Client()
     own.force_login(cast.root)
     for _ in range(FROM_ADDRESS.burst + 1):

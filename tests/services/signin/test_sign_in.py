@@ -165,7 +165,7 @@ def test_records_of_sign_in_are_the_operators(name: str, cast: Cast) -> None:
 
 
 def test_the_operator_switches_it_off(cast: Cast, settings: Any) -> None:
-    settings.SIGN_IN_LIMITS = False
+    settings.ASSISTANT_SIGN_IN_LIMITS = False
     assert guess(PAGES[0], "alice").status_code == 302
     assert not SignInCount.objects.exists()
 

@@ -1,4 +1,4 @@
-"""The interceptors that TOOL_INTERCEPTORS and MODEL_INTERCEPTORS name, around live runs and calls over MCP."""
+"""The interceptors that settings name, around live runs and calls over MCP."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool",
-    "TOOL_INTERCEPTORS": "tests.slow_tool.interceptors.outer,assistant.client.Cache,tests.slow_tool.interceptors.Inner",
-    "MODEL_INTERCEPTORS": "tests.slow_tool.interceptors.first,tests.slow_tool.interceptors.second",
+    "ASSISTANT_TOOL_INTERCEPTORS": ",".join(
+        ("tests.slow_tool.interceptors.outer", "assistant.client.Cache", "tests.slow_tool.interceptors.Inner")
+    ),
+    "ASSISTANT_MODEL_INTERCEPTORS": "tests.slow_tool.interceptors.first,tests.slow_tool.interceptors.second",
 }
 
 
@@ -86,5 +88,7 @@ async def _check_calls_over_mcp(server: Server, cast: Cast) -> None:
 
 
 def test_an_interceptor_that_does_not_exist_stops_the_start(settings: Any) -> None:
-    settings.TOOL_INTERCEPTORS = ["tests.slow_tool.interceptors.nobody"]
-    assert [problem.id for problem in run_checks() if "TOOL_INTERCEPTORS" in problem.msg] == ["assistant.E002"]
+    settings.ASSISTANT_TOOL_INTERCEPTORS = ["tests.slow_tool.interceptors.nobody"]
+    assert [problem.id for problem in run_checks() if "ASSISTANT_TOOL_INTERCEPTORS" in problem.msg] == [
+        "assistant.E002"
+    ]

@@ -158,7 +158,7 @@ def test_spans_of_runs_model_calls_and_tool_calls_have_no_content() -> None:
 
 
 def test_content_is_recorded_if_configured() -> None:
-    told = spans(TRACE_CONTENT="true")
+    told = spans(ASSISTANT_TRACE_CONTENT="true")
     assert all(f"canary-{what}" in told for what in ("question", "name", "answer"))
 
 
@@ -177,7 +177,7 @@ def test_names_follow_the_conventions_and_failures_have_a_type() -> None:
 
 
 def test_recorded_answers_have_the_format_of_the_conventions() -> None:
-    told = spans(TRACE_CONTENT="true")
+    told = spans(ASSISTANT_TRACE_CONTENT="true")
     (first, *_) = re.findall(r"'gen_ai.output.messages': '(.*?)'[,}]", told)
     (message,) = json.loads(first.encode().decode("unicode_escape"))
     assert message["role"] == "assistant" and message["finish_reason"] == "tool_calls"

@@ -21,14 +21,14 @@ def _export_of_tenant(tenant: Tenant) -> SafeString:
 
 
 def _export_of_assistant(assistant: Assistant) -> SafeString | None:
-    if not settings.TENANT_BUNDLES:
+    if not settings.ASSISTANT_TENANT_BUNDLES:
         return None
     url = reverse("admin:assistant_tenant_bundle_assistant", args=[assistant.tenant_id, assistant.pk])
     return format_html('<a href="{}" download>{}</a>', url, gettext("Export as a bundle"))
 
 
 def _import_link(assistant: Assistant) -> SafeString | None:
-    if not settings.TENANT_BUNDLES:
+    if not settings.ASSISTANT_TENANT_BUNDLES:
         return None
     url = reverse("admin:assistant_tenant_bundle", args=[assistant.tenant_id])
     return format_html('<a href="{}">{}</a>', url, gettext("Import a bundle"))

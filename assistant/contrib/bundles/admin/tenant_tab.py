@@ -24,7 +24,7 @@ from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
 from assistant.models import Assistant, Tenant
 
-BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
+BUNDLE = Tab("bundle", _("Bundle"), setting="ASSISTANT_TENANT_BUNDLES")
 TEMPLATE = "admin/assistant/bundles/tab.html"
 
 

@@ -87,8 +87,8 @@ def _check(part: ServerPart) -> None:
         raise ValidationError(_("Its prefix has lower-case letters and digits only, and does not begin with ask_."))
     if bool(part.url) == bool(part.command):
         raise ValidationError(_("It has neither a URL nor a command, or both."))
-    if part.command and part.command not in settings.MCP_STDIO_COMMANDS:
-        raise ValidationError(_("This deployment has no command of this name (MCP_STDIO_COMMANDS)."))
+    if part.command and part.command not in settings.ASSISTANT_MCP_STDIO_COMMANDS:
+        raise ValidationError(_("This deployment has no command of this name (ASSISTANT_MCP_STDIO_COMMANDS)."))
     if unknown := sorted(set(part.context_keys) - set(CONTEXT_KEYS)):
         raise ValidationError(_("Nothing of a call is called %(names)s.") % {"names": ", ".join(unknown)[:100]})
     if part.oauth_client_id and not part.oauth_issuer:

@@ -78,7 +78,7 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
     is_operator = actor is None or bool(actor.is_active and getattr(actor, "is_superuser", False))
     if not is_operator and (actor is None or tenant.pk not in permitted_tenants(actor).administered):
         raise ImportRefused(_("You do not administer this tenant."))
-    if not is_operator and not settings.TENANT_BUNDLES:
+    if not is_operator and not settings.ASSISTANT_TENANT_BUNDLES:
         raise ImportRefused(_("Only operators import configurations here."))
     # Two imports at once must each be compared with what is there.
     row = Tenant.objects.select_for_update().get(pk=tenant.pk)

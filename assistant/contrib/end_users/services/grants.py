@@ -56,7 +56,7 @@ def grant_member(
 
     Raises:
         AccessDenied: nobody is signed in, or not completely; they are no member of the tenant; it has no such active
-            assistant; or `MEMBER_TOKENS` is off.
+            assistant; or `ASSISTANT_MEMBER_TOKENS` is off.
         ValueError: `seconds` is out of bounds.
     """
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
@@ -65,7 +65,7 @@ def grant_member(
         Credentials(session=session), accepts=frozenset({CredentialKind.SESSION}), tenant_slug=tenant_slug
     )
     found = find_assistant(tenant_id=caller.member.tenant_id, slug=assistant_slug)
-    if found is None or not settings.MEMBER_TOKENS:
+    if found is None or not settings.ASSISTANT_MEMBER_TOKENS:
         raise AccessDenied("wrong_address", "There is no such assistant here.")
     return _grant(caller, found, page, is_own=page == site, seconds=seconds)
 

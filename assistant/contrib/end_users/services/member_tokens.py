@@ -74,7 +74,7 @@ def caller_of_token(*, token: str, tenant_slug: str, assistant_slug: str, origin
 
     If `assistant_slug` is not empty, the token must be for that assistant.
     """
-    said = read_member_token(token) if settings.MEMBER_TOKENS else None
+    said = read_member_token(token) if settings.ASSISTANT_MEMBER_TOKENS else None
     if said is None:
         return None
     session = open_session(said.session_key)

@@ -67,7 +67,7 @@ def checks_view(request: HttpRequest, assistant: int) -> HttpResponse:
         "runs": listed,
         "is_under_way": any(run.is_under_way for run, _text, _cost in listed),
         "own": own.filter(assistant=None).count() + own.filter(assistant=row).count(),
-        "max_cost": settings.HOSTILE_CHECKS_MAX_COST,
+        "max_cost": settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST,
         "has_page": request.user.is_superuser or tenants_of(request).filter(pk=row.tenant_id).exists(),
     }
     return TemplateResponse(request, "admin/assistant/evaluations/hostile_checks.html", context)

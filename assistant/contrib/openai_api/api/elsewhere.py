@@ -26,14 +26,14 @@ NOT_OFFERED = frozenset(
 )
 
 
-# What `RESPONSES_API` switches off, by the first part of an address.
+# What `ASSISTANT_RESPONSES_API` switches off, by the first part of an address.
 RESPONSES = frozenset({"responses", "conversations"})
 SWITCHED_OFF = "The Responses API is switched off here. Send messages to POST /v1/chat/completions."
 
 
 def is_switched_off(address: str) -> bool:
-    """Return whether an address below /v1 is not served because of the setting `RESPONSES_API`."""
-    return not settings.RESPONSES_API and address.partition("/")[0] in RESPONSES
+    """Return whether an address below /v1 is not served because of the setting `ASSISTANT_RESPONSES_API`."""
+    return not settings.ASSISTANT_RESPONSES_API and address.partition("/")[0] in RESPONSES
 
 
 @csrf_exempt
@@ -50,7 +50,7 @@ def no_such_address(address: str) -> JsonResponse:
 def _hint(address: str) -> str:
     first = address.partition("/")[0]
     known = [one for one in OPENAI if "<" not in one and not is_switched_off(one)]
-    if is_switched_off(address) or (first in INSTEAD and not settings.RESPONSES_API):
+    if is_switched_off(address) or (first in INSTEAD and not settings.ASSISTANT_RESPONSES_API):
         return SWITCHED_OFF
     if first in INSTEAD:
         return INSTEAD[first]

@@ -148,7 +148,7 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
 
 def _without_model(tenants: TenantFilter) -> list[Item]:
     """Return the assistants that the stand-in answers, as `provider_choice` decides."""
-    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL:
+    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.ASSISTANT_LOCAL_MODEL_URL:
         return []
     own = Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)
     usable = Q(provider__tenant=None) | Q(provider__tenant=F("tenant"))

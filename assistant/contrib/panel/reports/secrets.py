@@ -1,4 +1,4 @@
-"""Finds stored secrets that none of FIELD_ENCRYPTION_KEYS decrypts, as the text that is stored: reading them raises."""
+"""Finds stored secrets that no key decrypts (ASSISTANT_FIELD_ENCRYPTION_KEYS), as stored text: reading them raises."""
 
 from __future__ import annotations
 

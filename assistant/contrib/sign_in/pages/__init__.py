@@ -1,1 +1,1 @@
-"""Sign-in by django-allauth. Imported only where SECOND_FACTOR or OpenID Connect is on."""
+"""Sign-in by django-allauth. Imported only where ASSISTANT_SECOND_FACTOR or OpenID Connect is on."""

@@ -29,7 +29,7 @@ CLAIMS = ("sub", "email", "email_verified", "name", "preferred_username")
 
 def provider_id() -> str:
     """Return the name of the provider in rows: another issuer is another provider, whose subjects are other people."""
-    return f"oidc-{hashlib.sha256(settings.OIDC_ISSUER.encode()).hexdigest()[:16]}"
+    return f"oidc-{hashlib.sha256(settings.ASSISTANT_OIDC_ISSUER.encode()).hexdigest()[:16]}"
 
 
 def nonce_of(verifier: str) -> str:
@@ -46,7 +46,9 @@ class OidcClient(OpenIDConnectOAuth2Adapter):
     def openid_config(self) -> dict[str, Any]:
         """The provider's metadata. Raises `OAuth2Error` unless it is that of the configured issuer."""
         found = super().openid_config
-        if not isinstance(found, dict) or str(found.get("issuer", "")).rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
+        if not isinstance(found, dict) or str(found.get("issuer", "")).rstrip(
+            "/"
+        ) != settings.ASSISTANT_OIDC_ISSUER.rstrip("/"):
             raise OAuth2Error("the metadata are those of another issuer")
         return found
 

@@ -54,10 +54,10 @@ class OidcAccounts(DefaultSocialAccountAdapter):
             SocialApp(
                 provider="openid_connect",
                 provider_id=provider_id(),
-                name=settings.OIDC_NAME,
-                client_id=settings.OIDC_CLIENT_ID,
-                secret=settings.OIDC_CLIENT_SECRET,
-                settings={"server_url": settings.OIDC_ISSUER.rstrip("/"), "oauth_pkce_enabled": True},
+                name=settings.ASSISTANT_OIDC_NAME,
+                client_id=settings.ASSISTANT_OIDC_CLIENT_ID,
+                secret=settings.ASSISTANT_OIDC_CLIENT_SECRET,
+                settings={"server_url": settings.ASSISTANT_OIDC_ISSUER.rstrip("/"), "oauth_pkce_enabled": True},
             )
         ]
 

@@ -21,7 +21,7 @@ urlpatterns = [
     path("oidc/disconnect/", oidc_views.disconnect_own, name="openid_connect_disconnect"),
     path("oidc/cancelled/", _to_sign_in, name="socialaccount_login_cancelled"),
 ]
-if settings.SECOND_FACTOR == "off":
+if settings.ASSISTANT_SECOND_FACTOR == "off":
     urlpatterns += [
         path("inactive/", _closed, name="account_inactive"),
         path("oidc/sign-in/", _to_sign_in, name="account_login"),

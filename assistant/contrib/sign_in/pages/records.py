@@ -1,6 +1,6 @@
 """Records what happens to second factors, and remembers in which session one was proved.
 
-A project may use django-allauth by itself, with SECOND_FACTOR off: nothing is recorded then.
+A project may use django-allauth by itself, with ASSISTANT_SECOND_FACTOR off: nothing is recorded then.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class FactorLine:
 
 
 def list_factors(user: Any) -> list[FactorLine]:
-    """Return the user's factors and recovery codes; none where SECOND_FACTOR is off."""
+    """Return the user's factors and recovery codes; none where ASSISTANT_SECOND_FACTOR is off."""
     if not is_on():
         return []
     return [

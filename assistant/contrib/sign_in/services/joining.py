@@ -24,12 +24,12 @@ ACCOUNT = "socialaccount.SocialAccount"
 
 def is_oidc_on() -> bool:
     """Return whether people can sign in by OpenID Connect."""
-    return bool(settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID)
+    return bool(settings.ASSISTANT_OIDC_ISSUER and settings.ASSISTANT_OIDC_CLIENT_ID)
 
 
 def oidc_name() -> str:
     """Return what the provider is called."""
-    return str(settings.OIDC_NAME)
+    return str(settings.ASSISTANT_OIDC_NAME)
 
 
 def is_connected(user: Any) -> bool:

@@ -26,7 +26,7 @@ def rotate_second_factors() -> Iterator[Rotation]:
 def _rotate() -> Rotation:
     model = apps.get_model(AUTHENTICATOR)
     result = Rotation(f"{model._meta.label}.data")
-    first = Fernet(settings.FIELD_ENCRYPTION_KEYS[0])
+    first = Fernet(settings.ASSISTANT_FIELD_ENCRYPTION_KEYS[0])
     every = cipher()
     for pk in list(model._base_manager.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():

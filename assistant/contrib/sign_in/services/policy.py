@@ -1,6 +1,6 @@
 """Whether a user has to prove a second factor, and whether a session has done so.
 
-The factors themselves are rows of django-allauth, which is only installed where SECOND_FACTOR is on.
+The factors themselves are rows of django-allauth, which is only installed where ASSISTANT_SECOND_FACTOR is on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Lack(Enum):
 
 def is_on() -> bool:
     """Return whether sign-in can have a second factor."""
-    return bool(settings.SECOND_FACTOR != "off")
+    return bool(settings.ASSISTANT_SECOND_FACTOR != "off")
 
 
 def authenticators_of(user: Any) -> QuerySet[Any]:
@@ -50,9 +50,9 @@ def factors_of(user: Any) -> QuerySet[Any]:
 
 def is_required_of(user: Any) -> bool:
     """Return whether the operator requires a second factor of a user."""
-    if settings.SECOND_FACTOR == "required":
+    if settings.ASSISTANT_SECOND_FACTOR == "required":
         return True
-    if settings.SECOND_FACTOR != "admins":
+    if settings.ASSISTANT_SECOND_FACTOR != "admins":
         return False
     if user.is_staff or user.is_superuser:
         return True

@@ -45,8 +45,8 @@ look_for(UNREADABLE, unreadable_webhooks, after="unreadable-mcpserver")
 describe_need(
     UNREADABLE,
     sentence=lambda n: ngettext(
-        "%(n)s webhook has a secret that FIELD_ENCRYPTION_KEYS cannot decrypt",
-        "%(n)s webhooks have secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
+        "%(n)s webhook has a secret that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
+        "%(n)s webhooks have secrets that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
         n,
     ),
     every=_LIST,

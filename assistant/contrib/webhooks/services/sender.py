@@ -168,7 +168,7 @@ async def send_once(client: httpx2.AsyncClient, delivery: ClaimedDelivery) -> At
 
 def sender_of_server() -> WebhookSender | None:
     """Return the sender of a server process; None if it has to send nothing."""
-    return WebhookSender() if settings.WEBHOOKS_FROM_SERVER and does_background_work() else None
+    return WebhookSender() if settings.ASSISTANT_WEBHOOKS_FROM_SERVER and does_background_work() else None
 
 
 async def send_due() -> int:

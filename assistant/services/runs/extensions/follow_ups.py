@@ -80,8 +80,8 @@ def follow_ups(*, assistant: Assistant, choice: ProviderChoice) -> tuple[FollowU
     """
     if not answers_asides(choice):
         return ()
-    makes_titles = bool(settings.GENERATED_TITLES and assistant.makes_titles)
-    suggests = bool(settings.FOLLOW_UP_QUESTIONS and assistant.suggests_follow_ups)
+    makes_titles = bool(settings.ASSISTANT_GENERATED_TITLES and assistant.makes_titles)
+    suggests = bool(settings.ASSISTANT_FOLLOW_UP_QUESTIONS and assistant.suggests_follow_ups)
     return (FollowUps(makes_titles, suggests),) if makes_titles or suggests else ()
 
 

@@ -126,7 +126,7 @@ def _can_wait(setup: RunSetup) -> bool:
     It may not if the caller narrows the tools: the run that continues has no caller, and would have all of them.
     """
     is_alone = setup.is_stateless or setup.is_unattended or setup.answers is not None
-    return bool(settings.PENDING_CALLS) and setup.can_wait and setup.allowed_tools is None and not is_alone
+    return bool(settings.ASSISTANT_PENDING_CALLS) and setup.can_wait and setup.allowed_tools is None and not is_alone
 
 
 def plan_or_failure(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:

@@ -79,7 +79,7 @@ def choose_version(*, state: OpeningState, version_id: int | None) -> None:
 
 def may_test(*, member: Member) -> bool:
     """Whether a member may test prompts: where that is on, in a session, with the permission to write them."""
-    if not settings.PROMPT_TESTS or member.key_id is not None or member.assistant_id is not None:
+    if not settings.ASSISTANT_PROMPT_TESTS or member.key_id is not None or member.assistant_id is not None:
         return False
     users = get_user_model()._base_manager.filter(pk=member.user_id, assistant_memberships__tenant=member.tenant_id)
     user = users.first()

@@ -46,13 +46,13 @@ def resumed_setup(*, dead: DeadRun) -> ResumedSetup:
 
 def _check_may_resume(run: Run, dead: DeadRun) -> None:
     deaths = sum(not one["handedOver"] for one in run.resumes) + (not dead.was_handed_over)
-    if not settings.RUN_RESUMES:
-        raise NotResumable("RUN_RESUMES is 0")
+    if not settings.ASSISTANT_RUN_RESUMES:
+        raise NotResumable("ASSISTANT_RUN_RESUMES is 0")
     if run.cancel_requested_at is not None:
         raise NotResumable("it was to be cancelled")
     if run.conversation.is_stateless or run.conversation.test_tools or run.is_test:
         raise NotResumable("its caller has gone with the process")
-    if deaths > settings.RUN_RESUMES or len(run.resumes) >= MAX_HAND_OVERS:
+    if deaths > settings.ASSISTANT_RUN_RESUMES or len(run.resumes) >= MAX_HAND_OVERS:
         raise NotResumable(f"it was resumed {len(run.resumes)} times already")
     if run.status == Run.Status.QUEUED and run.is_shared and has_workers():
         # Other processes could have started it until now, and would still try.

@@ -41,14 +41,14 @@ def wait_without_end() -> None:
     """A body may stop for as long as it likes."""
     from django.conf import settings
 
-    settings.BODY_TIMEOUT_SECONDS = 10**6
+    settings.ASSISTANT_BODY_TIMEOUT_SECONDS = 10**6
 
 
 def bound_no_rate() -> None:
     """A body may come as slowly as it likes."""
     from django.conf import settings
 
-    settings.MIN_BODY_RATE = 1e-6
+    settings.ASSISTANT_MIN_BODY_RATE = 1e-6
 
 
 FAULTS = (

@@ -78,8 +78,8 @@ def lift_every_limit() -> None:
     """Nothing is limited, as before there were limits of runs at once."""
     from django.conf import settings
 
-    settings.TENANT_LIMITS, settings.MEMBER_LIMITS, settings.END_USER_LIMITS = {}, {}, {}
-    settings.MAX_RUNS = 0
+    settings.ASSISTANT_TENANT_LIMITS, settings.ASSISTANT_MEMBER_LIMITS, settings.ASSISTANT_END_USER_LIMITS = {}, {}, {}
+    settings.ASSISTANT_MAX_RUNS = 0
 
 
 def refuse_without_a_time() -> None:

@@ -92,12 +92,12 @@ FAULTS = (
 
 def measure(testbed: Testbed) -> Sequence[Line]:
     env = {
-        "METRICS_TOKEN": TOKEN,
-        "FILE_READ_SECONDS": str(SECONDS),
-        "FILE_READ_MEMORY_MB": str(MEMORY_MB),
+        "ASSISTANT_METRICS_TOKEN": TOKEN,
+        "ASSISTANT_FILE_READ_SECONDS": str(SECONDS),
+        "ASSISTANT_FILE_READ_MEMORY_MB": str(MEMORY_MB),
         # One uploader never has all readers.
-        "FILE_READ_PROCESSES": "3",
-        "INTERNAL_HOSTS": "127.0.0.1",
+        "ASSISTANT_FILE_READ_PROCESSES": "3",
+        "ASSISTANT_INTERNAL_HOSTS": "127.0.0.1",
     }
     with FakeProvider() as provider, testbed.site(SQLITE, provider.url, **env) as site, testbed.serve(site) as process:
         return asyncio.run(_measure(testbed, site, process))

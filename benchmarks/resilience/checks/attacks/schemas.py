@@ -59,7 +59,7 @@ FAULTS = (
 
 
 def measure(testbed: Testbed) -> Sequence[Line]:
-    env = {"METRICS_TOKEN": TOKEN, "INTERNAL_HOSTS": "127.0.0.1"}
+    env = {"ASSISTANT_METRICS_TOKEN": TOKEN, "ASSISTANT_INTERNAL_HOSTS": "127.0.0.1"}
     origin = f"http://127.0.0.1:{(port := free_port())}"
     command = [sys.executable, "-m", "uvicorn", "--port", str(port), *QUIET, "tests.mcp.outside_app:app"]
     with (

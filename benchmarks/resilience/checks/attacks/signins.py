@@ -45,7 +45,7 @@ def limit_nothing() -> None:
     """Passwords may be guessed."""
     from django.conf import settings
 
-    settings.SIGN_IN_LIMITS = False
+    settings.ASSISTANT_SIGN_IN_LIMITS = False
 
 
 def count_by_name_alone() -> None:

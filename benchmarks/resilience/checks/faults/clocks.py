@@ -133,7 +133,7 @@ def _measure_ahead(testbed: Testbed, provider_url: str) -> tuple[int, int, list[
     """Return how many runs did not finish of how many, and where the difference is not told."""
     clock = _clock(testbed, "ahead")
     clock.set(AHEAD)
-    env = {"METRICS_TOKEN": TOKEN, "INTERNAL_HOSTS": "127.0.0.1"}
+    env = {"ASSISTANT_METRICS_TOKEN": TOKEN, "ASSISTANT_INTERNAL_HOSTS": "127.0.0.1"}
     with (
         _site(testbed, POSTGRES, provider_url, **env) as site,
         testbed.serve(site) as here,

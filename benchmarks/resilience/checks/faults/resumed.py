@@ -69,7 +69,7 @@ def end_dead_runs() -> None:
     """Runs of dead processes end as interrupted."""
     from django.conf import settings
 
-    settings.RUN_RESUMES = 0
+    settings.ASSISTANT_RUN_RESUMES = 0
 
 
 def repeat_calls() -> None:

@@ -79,7 +79,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 def _measure(testbed: Testbed, kind: str, seen: Seen) -> None:
     """Try all kinds of limits on one database, or only the kind in which the planted fault shows."""
     planted = testbed.fault.what if testbed.fault else None
-    with FakeProvider() as provider, testbed.site(kind, provider.url, MODEL_PRICES=PRICES) as site:
+    with FakeProvider() as provider, testbed.site(kind, provider.url, ASSISTANT_MODEL_PRICES=PRICES) as site:
         provider.rule(answer)
         with testbed.serve(site) as here, testbed.serve(site) as there:
             servers = (here, there)

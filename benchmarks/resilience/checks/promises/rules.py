@@ -96,7 +96,7 @@ def _deployed(root: Path) -> list[str] | None:
         ALLOWED_HOSTS="assistant.example.com",
         DATABASE_URL="sqlite://:memory:",
         SECRET_KEY=secrets.token_urlsafe(50),
-        FIELD_ENCRYPTION_KEYS=Fernet.generate_key().decode(),
+        ASSISTANT_FIELD_ENCRYPTION_KEYS=Fernet.generate_key().decode(),
     )
     found = _ISSUES.search(done.stdout + done.stderr)
     if found is None:

@@ -18,9 +18,10 @@ from benchmarks.targets import free_port
 
 TITLE = "Workers"
 HOW = (
-    "A web process that starts no runs itself (RUNS_ON=workers), and one worker or four, each with 25 runs at once, on "
-    "PostgreSQL and Redis. The provider waits 20 s, then sends 50 tokens. Half as many clients again as workers have "
-    "places ask one question after the other. The runs that end in three minutes count, after the first 40 s."
+    "A web process that starts no runs itself (ASSISTANT_RUNS_ON=workers), and one worker or four, each with 25 runs "
+    "at once, on PostgreSQL and Redis. The provider waits 20 s, then sends 50 tokens. Half as many clients again as "
+    "workers have places ask one question after the other. The runs that end in three minutes count, after the "
+    "first 40 s."
 )
 SCALED, FAILED = "runs a minute with four workers, over those with one", "runs that did not end with the whole answer"
 PLACES, MANY = 25, 4
@@ -78,12 +79,17 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 def _measure(testbed: Testbed, provider_url: str, workers: int, seconds: int) -> tuple[int, Counter[str]]:
     """Return how many runs ended in `seconds`, and by reason how many of them not with the whole answer."""
-    limits = {"TENANT_LIMITS": "runs=0", "MEMBER_LIMITS": "runs=0", "MAX_RUNS": "0", "RUN_QUEUE_SECONDS": "300"}
+    limits = {
+        "ASSISTANT_TENANT_LIMITS": "runs=0",
+        "ASSISTANT_MEMBER_LIMITS": "runs=0",
+        "ASSISTANT_MAX_RUNS": "0",
+        "ASSISTANT_RUN_QUEUE_SECONDS": "300",
+    }
     with ExitStack() as stack:
         site = stack.enter_context(testbed.site(POSTGRES, provider_url, ASSISTANT_ROLE="web", **limits))
         with started([sys.executable, "-c", MIGRATE], site.env) as migrating:
             migrating.popen.wait(120)
-        server = stack.enter_context(testbed.serve(site, RUNS_ON="workers"))
+        server = stack.enter_context(testbed.serve(site, ASSISTANT_RUNS_ON="workers"))
         for _ in range(workers):
             stack.enter_context(_worker(site))
         return asyncio.run(_ask(server.port, site, PLACES * workers * 3 // 2, seconds))

@@ -188,11 +188,11 @@ async def test_the_deployments_limit_of_cost_stops_the_checks(
     cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider, settings: Any
 ) -> None:
     await Provider.objects.filter(pk=provider.pk).aupdate(prices={"test-model": {"input": 50_000, "output": 50_000}})
-    settings.HOSTILE_CHECKS_MAX_COST = 1
+    settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST = 1
     fake_provider.rule(resisting)
     found = await checked(cast)
     run = await newest()
-    assert run.state == "failed" and "HOSTILE_CHECKS_MAX_COST allows 1" in run.problem
+    assert run.state == "failed" and "ASSISTANT_HOSTILE_CHECKS_MAX_COST allows 1" in run.problem
     assert 0 < len(found) < 14
 
 
@@ -200,7 +200,7 @@ async def test_what_checks_that_take_too_long_have_used_counts_too(
     cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider, settings: Any, monkeypatch: Any
 ) -> None:
     await Provider.objects.filter(pk=provider.pk).aupdate(prices={"test-model": {"input": 50_000, "output": 50_000}})
-    settings.HOSTILE_CHECKS_MAX_COST = 1
+    settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST = 1
     monkeypatch.setattr(background, "CASE_SECONDS", 1.0)
     gate = fake_provider.gate()
     fake_provider.rule(reply(chunks=["I ", gate, "do."]))
@@ -209,7 +209,7 @@ async def test_what_checks_that_take_too_long_have_used_counts_too(
     run = await newest()
     assert list(found.values()) == ["error"] and run.cost > 0
     assert (await HostileCheckResult.objects.aget()).reason == "The answer took more than 1 seconds."
-    assert run.state == "failed" and "HOSTILE_CHECKS_MAX_COST allows 1" in run.problem
+    assert run.state == "failed" and "ASSISTANT_HOSTILE_CHECKS_MAX_COST allows 1" in run.problem
 
 
 async def test_the_job_of_checks_that_are_gone_is_done(cast: Cast) -> None:

@@ -5,9 +5,9 @@ import os
 from django.apps import AppConfig
 
 from tests.settings import *  # noqa: F403
-from tests.settings import ATTACHMENTS_DIR, INSTALLED_APPS
+from tests.settings import ASSISTANT_ATTACHMENTS_DIR, INSTALLED_APPS
 
-ATTACHMENTS_DIR = os.environ.get("SHARED_ATTACHMENTS", ATTACHMENTS_DIR)
+ASSISTANT_ATTACHMENTS_DIR = os.environ.get("SHARED_ATTACHMENTS", ASSISTANT_ATTACHMENTS_DIR)
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.contrib.openai_api.responses.quick_settings.QuickComments"]
 
 

@@ -35,13 +35,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def quick(django_db_setup: None) -> Iterator[Server]:
     """A server that writes files where this process reads them, and whose silent streams get comments soon."""
     environment = {"DJANGO_SETTINGS_MODULE": "tests.contrib.openai_api.responses.quick_settings"}
-    with serve(env={**environment, "SHARED_ATTACHMENTS": settings.ATTACHMENTS_DIR}) as server:
+    with serve(env={**environment, "SHARED_ATTACHMENTS": settings.ASSISTANT_ATTACHMENTS_DIR}) as server:
         yield server
 
 
 async def test_the_operator_switches_it_off(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
     fake_provider.reply("Still here")
-    with serve(env={"RESPONSES_API": "false"}) as site:
+    with serve(env={"ASSISTANT_RESPONSES_API": "false"}) as site:
         key = await in_db(key_of)(cast.acme, cast.alice)
         headers = {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(base_url=f"{site.url}/v1", headers=headers, timeout=60) as http:
@@ -115,7 +115,7 @@ async def store(server: Server, cast: Cast, fake_provider: FakeProvider) -> tupl
 
 
 def stored_files() -> list[str]:
-    return [one.name for one in Path(settings.ATTACHMENTS_DIR).rglob("*") if one.is_file()]
+    return [one.name for one in Path(settings.ASSISTANT_ATTACHMENTS_DIR).rglob("*") if one.is_file()]
 
 
 @pytest.mark.parametrize("whose", ["tenant", "user"])
@@ -126,7 +126,7 @@ async def test_an_export_has_them_and_an_erasure_leaves_nothing(
     provider: Provider,
     fake_provider: FakeProvider,
 ) -> None:
-    shutil.rmtree(settings.ATTACHMENTS_DIR, ignore_errors=True)
+    shutil.rmtree(settings.ASSISTANT_ATTACHMENTS_DIR, ignore_errors=True)
     response, file = await store(quick, cast, fake_provider)
     subject = {"tenant": cast.acme} if whose == "tenant" else {"user": cast.alice}
     export, erase = (export_tenant, erase_tenant) if whose == "tenant" else (export_user, erase_user)
@@ -147,7 +147,7 @@ async def test_an_export_has_them_and_an_erasure_leaves_nothing(
 async def test_retention_deletes_them(
     quick: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    shutil.rmtree(settings.ATTACHMENTS_DIR, ignore_errors=True)
+    shutil.rmtree(settings.ASSISTANT_ATTACHMENTS_DIR, ignore_errors=True)
     response, file = await store(quick, cast, fake_provider)
     await Retention.objects.acreate(tenant=cast.acme, conversations=30, files=30)
     assert await in_db(apply_retention)(tenant=cast.acme) == {}

@@ -35,7 +35,7 @@ async def upload(url: str, cookie: str, cast: Cast) -> str:
 async def test_others_chat_while_a_file_is_read(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
     fake_provider.reply("Hello")
     cookie = await in_db(session_cookie)(cast.amy)
-    with serve(env={"FILE_READ_SECONDS": "8"}) as server:
+    with serve(env={"ASSISTANT_FILE_READ_SECONDS": "8"}) as server:
         uploading = asyncio.create_task(upload(server.url, cookie, cast))
         async with asyncio.timeout(20), open_socket(server.url, user=cast.alice) as socket:
             while not readers(server.process.pid):

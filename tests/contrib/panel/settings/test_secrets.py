@@ -194,6 +194,6 @@ def test_a_tenants_provider_must_be_on_the_internet(amys: Client, root: Client, 
 
 
 def test_a_tenants_provider_may_be_a_listed_internal_host(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.INTERNAL_HOSTS = (parse_internal_host("vllm:8000"),)
+    settings.ASSISTANT_INTERNAL_HOSTS = (parse_internal_host("vllm:8000"),)
     amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url="http://vllm:8000/v1"))
     assert stored(cast).base_url == "http://vllm:8000/v1"

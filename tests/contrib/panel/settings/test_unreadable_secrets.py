@@ -28,7 +28,7 @@ def post_letter() -> None:
 @pytest.fixture
 def lost_key(cast: Cast, settings: Any) -> Iterator[ToolSetting]:
     """Secrets of Acme and Globex that were stored with a key that is gone; yields Acme's switch."""
-    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    settings.ASSISTANT_FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     settings_of = [switch_tool(tenant, "post_letter") for tenant in (cast.acme, cast.globex)]
     for setting in settings_of:
         setting.secrets = '{"token": "t"}'
@@ -36,7 +36,7 @@ def lost_key(cast: Cast, settings: Any) -> Iterator[ToolSetting]:
     make_provider(cast.acme, base_url="https://llm.example.com/v1", api_key="sk-x")
     McpServer.objects.create(tenant=cast.acme, name="Files", url="https://a.example/mcp", headers='{"A": "b"}')
     hook(cast.acme, "https://hooks.example.com/")
-    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    settings.ASSISTANT_FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     with catalogue.using(Registry([post_letter])):
         yield settings_of[0]
 

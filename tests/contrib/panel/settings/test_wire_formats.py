@@ -76,8 +76,8 @@ def test_a_format_whose_package_is_missing_cannot_be_chosen(
 def test_a_format_that_is_switched_off_cannot_be_chosen_for_a_tenant(
     amys: Client, root: Client, cast: Cast, wire: Wire
 ) -> None:
-    with override_settings(TENANT_WIRE_FORMATS=["chat-completions"]):
-        assert "TENANT_WIRE_FORMATS" in add(amys, cast, wire_format=wire.name)
+    with override_settings(ASSISTANT_TENANT_WIRE_FORMATS=["chat-completions"]):
+        assert "ASSISTANT_TENANT_WIRE_FORMATS" in add(amys, cast, wire_format=wire.name)
         add(root, cast, wire_format=wire.name, tenant="")
     assert Provider.objects.get(name="New").tenant is None
 

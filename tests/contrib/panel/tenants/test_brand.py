@@ -163,7 +163,7 @@ def test_an_unknown_tenant_takes_the_same_query(amys: Client, cast: Cast, django
 
 def test_an_operator_switches_brands_off(amys: Client, alices: Client, cast: Cast, settings: Settings) -> None:
     save(amys, cast.acme, is_on_sign_in="on", **files(logo_file=png()))
-    settings.TENANT_BRANDS = False
+    settings.ASSISTANT_TENANT_BRANDS = False
     assert "Acme Desk" not in chat_of(alices)
     assert "Acme Desk" not in sign_in_page("tenant=acme")
     assert amys.get(tab(cast.acme)).status_code == 404

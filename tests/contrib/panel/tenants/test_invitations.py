@@ -122,7 +122,7 @@ def test_one_invitation_is_sent_so_often(amys: Client, cast: Cast) -> None:
 
 
 def test_the_operator_switches_invitations_off(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.INVITATION_DAYS = 0
+    settings.ASSISTANT_INVITATION_DAYS = 0
     assert 'name="email"' not in amys.get(people(cast.acme)).content.decode()
     ask(amys, cast.acme)
     assert not Invitation.objects.exists()

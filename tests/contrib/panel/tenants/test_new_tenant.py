@@ -100,7 +100,7 @@ def test_a_first_prompt_names_only_variables_that_every_tenant_has(root: Client,
 
 
 def test_nobody_is_invited_where_invitations_are_off(root: Client, cast: Cast, settings: Settings) -> None:
-    settings.INVITATION_DAYS = 0
+    settings.ASSISTANT_INVITATION_DAYS = 0
     assert set(errors(root, owner="olga@example.com")) == {"owner"}
 
 

@@ -143,7 +143,7 @@ def retention_form(**days: int) -> dict[str, str | int]:
 
 
 def test_an_admin_sets_retention_up_to_the_deployments_maximum(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.RETENTION_MAX_DAYS = 365
+    settings.ASSISTANT_RETENTION_MAX_DAYS = 365
     page, data = f"/admin/assistant/tenant/{cast.acme.pk}/change/", {"name": "Acme", "timezone": "UTC"}
     assert b"for longer than 365 days" in amys.post(page, data | retention_form(audit=400)).content
     assert amys.post(page, data | retention_form(conversations=30)).status_code == 302

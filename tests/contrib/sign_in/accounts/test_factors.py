@@ -137,7 +137,7 @@ def test_new_recovery_codes_replace_the_old_ones(transactional_db: None, cast: C
 
 @pytest.mark.parametrize("mode", ["admins", "required"])
 def test_the_last_factor_stays_where_one_is_required(mode: str, cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = mode
+    second_factor.ASSISTANT_SECOND_FACTOR = mode
     give_app(cast.amy)
     key = passkey(cast.amy)
     client = sign_in(Client(), cast.amy)

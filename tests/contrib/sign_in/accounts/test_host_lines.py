@@ -67,7 +67,7 @@ def test_the_documents_lines_are_enough(tmp_path: Path) -> None:
         f"from site_settings import *\n{for_settings}\n{email[1]}\nROOT_URLCONF = 'mysite_urls'\n"
         # A wheel has the templates in its package.
         f"TEMPLATES[0]['DIRS'] = [{str(settings.BASE_DIR / 'templates')!r}]\nALLOWED_HOSTS = ['testserver']\n"
-        "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_NAME = 'http://127.0.0.1:1', 'crm', 'CRM ID'\n"
+        "ASSISTANT_OIDC_ISSUER, ASSISTANT_OIDC_CLIENT_ID, ASSISTANT_OIDC_NAME = 'http://127.0.0.1:1', 'crm', 'CRM ID'\n"
     )
     (tmp_path / "mysite_urls.py").write_text(f"from site_urls import *\n{for_urls}")
     (tmp_path / "proof.py").write_text(PROOF)
@@ -75,7 +75,8 @@ def test_the_documents_lines_are_enough(tmp_path: Path) -> None:
         [sys.executable, "proof.py"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{HOST}{os.pathsep}{settings.BASE_DIR}", "HOST_DATABASE": ":memory:",
-             "DJANGO_SETTINGS_MODULE": "mysite_settings", "SECOND_FACTOR": "", "DATABASE_URL": "", "REDIS_URL": ""},
+             "DJANGO_SETTINGS_MODULE": "mysite_settings", "ASSISTANT_SECOND_FACTOR": "",
+             "DATABASE_URL": "", "REDIS_URL": ""},
         capture_output=True,
         text=True,
         check=False,

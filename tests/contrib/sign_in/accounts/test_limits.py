@@ -135,7 +135,7 @@ def test_allauths_own_limits_are_on(cast: Cast, second_factor: Any) -> None:
 
 
 def test_allauths_limit_holds_where_the_assistants_are_off(cast: Cast, second_factor: Any) -> None:
-    second_factor.SIGN_IN_LIMITS = False
+    second_factor.ASSISTANT_SIGN_IN_LIMITS = False
     second_factor.ACCOUNT_RATE_LIMITS = {"login_failed": "3/m/key"}
     give_app(cast.alice)
     client = Client()

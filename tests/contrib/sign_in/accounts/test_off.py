@@ -47,24 +47,26 @@ def shown(folder: Path, **variables: str) -> str:
 
 
 def test_the_checkout_has_none_of_it_by_default() -> None:
-    assert shown(site.BASE_DIR, DJANGO_SETTINGS_MODULE="config.settings", SECOND_FACTOR="") == "0 []"
+    assert shown(site.BASE_DIR, DJANGO_SETTINGS_MODULE="config.settings", ASSISTANT_SECOND_FACTOR="") == "0 []"
 
 
 def test_one_variable_switches_it_on_in_the_checkout() -> None:
-    found = shown(site.BASE_DIR, DJANGO_SETTINGS_MODULE="config.settings", SECOND_FACTOR="optional")
+    found = shown(site.BASE_DIR, DJANGO_SETTINGS_MODULE="config.settings", ASSISTANT_SECOND_FACTOR="optional")
     assert not found.startswith("0 ") and found.endswith(f"['{SIGN_IN}', '{FACTORS}']")
 
 
 @pytest.mark.parametrize("mode", ["", "required"])
 def test_a_project_of_ones_own_is_not_touched(mode: str) -> None:
     folder = site.BASE_DIR / "tests" / "host_project" / "crm"
-    found = shown(folder, DJANGO_SETTINGS_MODULE="site_settings", HOST_DATABASE=":memory:", SECOND_FACTOR=mode)
+    found = shown(
+        folder, DJANGO_SETTINGS_MODULE="site_settings", HOST_DATABASE=":memory:", ASSISTANT_SECOND_FACTOR=mode
+    )
     assert found == "0 []"
 
 
 def test_off_means_that_a_factor_is_not_asked_for(cast: Cast, second_factor: Any) -> None:
     give_app(cast.alice)
-    second_factor.SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
+    second_factor.ASSISTANT_SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
     client = Client()
     assert enter_password(client, "alice").url == "/"
     assert get_user(client) == cast.alice  # type: ignore[arg-type]
@@ -75,7 +77,7 @@ def test_off_means_that_a_factor_is_not_asked_for(cast: Cast, second_factor: Any
 
 
 def test_a_check_says_what_a_project_lacks(second_factor: Any) -> None:
-    second_factor.REDIS_URL = ""
+    second_factor.ASSISTANT_REDIS_URL = ""
     assert checks.second_factor(None) == []
     second_factor.ROOT_URLCONF = "config.urls"
     second_factor.MIDDLEWARE = [name for name in second_factor.MIDDLEWARE if not name.endswith("SecondFactor")]
@@ -88,7 +90,7 @@ def test_a_check_says_what_a_project_lacks(second_factor: Any) -> None:
         "MFA_ADAPTER",
     ):
         assert any(words in line for line in found)
-    second_factor.SECOND_FACTOR = "off"
+    second_factor.ASSISTANT_SECOND_FACTOR = "off"
     assert checks.second_factor(None) == []
 
 
@@ -103,7 +105,7 @@ def test_a_check_says_what_a_project_lacks(second_factor: Any) -> None:
 def test_a_check_warns_about_a_cache_of_one_process(
     cache: str, redis: str, warned: bool, second_factor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    second_factor.REDIS_URL = redis
+    second_factor.ASSISTANT_REDIS_URL = redis
     # In place, so that nothing connects to it.
     monkeypatch.setitem(site.CACHES["default"], "BACKEND", f"django.core.cache.backends.{cache}")
     assert [found.id for found in checks.second_factor(None)] == ["assistant.W007"] * warned

@@ -48,7 +48,7 @@ def test_a_command_removes_what_is_lost(cast: Cast, capsys: Any) -> None:
 def test_the_command_says_what_is_wrong(cast: Cast, second_factor: Any) -> None:
     with pytest.raises(CommandError, match="nobody"):
         call_command("reset_second_factor", "nobody")
-    second_factor.SECOND_FACTOR = "off"
+    second_factor.ASSISTANT_SECOND_FACTOR = "off"
     with pytest.raises(CommandError, match="off"):
         call_command("reset_second_factor", "alice")
 
@@ -93,7 +93,7 @@ def test_the_admin_has_no_pages_of_secrets() -> None:
 
 
 def test_with_it_off_the_page_is_as_before(root: Client, page: str, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
+    second_factor.ASSISTANT_SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
     text = root.get(page).content.decode()
     assert "econd factor" not in text
     assert root.post(reset_of(page)).status_code == 404

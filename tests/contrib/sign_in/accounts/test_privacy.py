@@ -63,16 +63,16 @@ def test_an_erasure_deletes_them(cast: Cast) -> None:
 
 def test_a_rotation_renews_their_secrets(cast: Cast) -> None:
     old, new = (Fernet.generate_key().decode() for _ in range(2))
-    with override_settings(FIELD_ENCRYPTION_KEYS=[old]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[old]):
         give_app(cast.alice)
         codes = codes_of(cast.alice)
-    with override_settings(FIELD_ENCRYPTION_KEYS=[new, old]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[new, old]):
         results = [{each.label: each for each in rotate()}["mfa.Authenticator.data"] for _ in range(2)]
     assert [(each.renewed, each.current, each.unreadable) for each in results] == [(2, 0, 0), (0, 2, 0)]
-    with override_settings(FIELD_ENCRYPTION_KEYS=[new]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[new]):
         assert codes_of(cast.alice) == codes
         assert Authenticator.objects.get(user=cast.alice, type="totp").wrap().validate_code(code_of())
-    with override_settings(FIELD_ENCRYPTION_KEYS=[old]):
+    with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[old]):
         assert {each.label: each for each in rotate()}["mfa.Authenticator.data"].unreadable == 2
 
 

@@ -37,7 +37,7 @@ API, CHAT, ADMIN = "/api/v1/tenants/acme/assistants/", "/t/acme/", "/admin/assis
     [("optional", set()), ("admins", {"amy", "root"}), ("required", {"alice", "amy", "root"})],
 )
 def test_the_operator_says_who_needs_one(mode: str, asked: set[str], cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = mode
+    second_factor.ASSISTANT_SECOND_FACTOR = mode
     for name in ("alice", "amy", "root"):
         client = Client()
         enter_password(client, name)
@@ -45,7 +45,7 @@ def test_the_operator_says_who_needs_one(mode: str, asked: set[str], cast: Cast,
 
 
 def test_an_admin_without_django_staff_rights_needs_one_too(cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = "admins"
+    second_factor.ASSISTANT_SECOND_FACTOR = "admins"
     User.objects.filter(pk=cast.amy.pk).update(is_staff=False)
     client = Client()
     enter_password(client, "amy")
@@ -54,7 +54,7 @@ def test_an_admin_without_django_staff_rights_needs_one_too(cast: Cast, second_f
 
 @pytest.mark.parametrize("page", [CHAT, ADMIN, "/admin/", "/"])
 def test_they_are_led_to_set_one_up(page: str, transactional_db: None, cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = "admins"
+    second_factor.ASSISTANT_SECOND_FACTOR = "admins"
     client = Client()
     enter_password(client, "amy")
     assert client.get(page).headers["Location"] == FACTORS
@@ -68,7 +68,7 @@ def test_they_are_led_to_set_one_up(page: str, transactional_db: None, cast: Cas
 
 
 def test_they_can_sign_out_instead(cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = "required"
+    second_factor.ASSISTANT_SECOND_FACTOR = "required"
     client = Client()
     enter_password(client, "alice")
     client.post("/accounts/logout/")
@@ -122,7 +122,7 @@ def test_the_proof_of_one_user_is_not_anothers(cast: Cast) -> None:
 
 
 def test_api_keys_need_none(cast: Cast, second_factor: Any) -> None:
-    second_factor.SECOND_FACTOR = "required"
+    second_factor.ASSISTANT_SECOND_FACTOR = "required"
     _, secret = create_api_key(tenant=cast.acme, user=cast.alice, name="robot", scopes=["chat", "read"])
     assert Client().get(API, headers={"Authorization": f"Bearer {secret}"}).status_code == 200
 
@@ -154,5 +154,5 @@ async def test_the_websocket_refuses_half_a_sign_in(mode: str, transactional_db:
         return cookie_of(half), cookie_of(whole)
 
     half, whole = await sync_to_async(sessions)()
-    with serve(env={"SECOND_FACTOR": mode}) as server:
+    with serve(env={"ASSISTANT_SECOND_FACTOR": mode}) as server:
         assert [await handshake(server.url, cookie) for cookie in (half, whole)] == [403, 101]

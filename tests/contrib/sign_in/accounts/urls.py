@@ -1,4 +1,4 @@
-"""The site's URLs where SECOND_FACTOR is on."""
+"""The site's URLs where ASSISTANT_SECOND_FACTOR is on."""
 
 from __future__ import annotations
 

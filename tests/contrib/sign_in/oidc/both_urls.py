@@ -1,4 +1,4 @@
-"""The site's URLs where OIDC_ISSUER is set and SECOND_FACTOR is on."""
+"""The site's URLs where ASSISTANT_OIDC_ISSUER is set and ASSISTANT_SECOND_FACTOR is on."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-import config.urls  # noqa: F401 - reads OIDC_ISSUER while it is imported: without it, as by default
+import config.urls  # noqa: F401 - reads ASSISTANT_OIDC_ISSUER while it is imported: without it, as by default
 from tests.contrib.sign_in.oidc.provider import CLIENT_ID, CLIENT_SECRET, Provider, serve
 
 
@@ -17,8 +17,8 @@ def idp(settings: Any) -> Iterator[Provider]:
     """The provider, which the deployment's settings name."""
     provider = Provider()
     server = serve(provider)
-    settings.OIDC_ISSUER, settings.OIDC_NAME = provider.url, "Acme ID"
-    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+    settings.ASSISTANT_OIDC_ISSUER, settings.ASSISTANT_OIDC_NAME = provider.url, "Acme ID"
+    settings.ASSISTANT_OIDC_CLIENT_ID, settings.ASSISTANT_OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
     settings.ROOT_URLCONF = "tests.contrib.sign_in.oidc.urls"
     cache.clear()
     yield provider

@@ -235,7 +235,7 @@ def test_metadata_of_another_issuer_are_refused(client: Client, domain: Tenant, 
 
 def test_a_provider_that_is_away_is_said(client: Client, domain: Tenant, idp: Provider, settings: Settings) -> None:
     sent = leave(client)
-    settings.OIDC_ISSUER = "http://127.0.0.1:1"
+    settings.ASSISTANT_OIDC_ISSUER = "http://127.0.0.1:1"
     assert client.post(LEAVE).status_code == 401
     assert come_back(client, idp, sent).status_code == 401
 
@@ -376,7 +376,7 @@ def test_a_second_factor_is_asked_for_as_well(
 ) -> None:
     sign_in(client, idp)
     user = User.objects.get(email="dora@acme.com")
-    settings.SECOND_FACTOR = "optional"
+    settings.ASSISTANT_SECOND_FACTOR = "optional"
     settings.ROOT_URLCONF = "tests.contrib.sign_in.oidc.both_urls"
     from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 
@@ -394,7 +394,7 @@ def test_the_sign_in_page_has_the_button(client: Client, cast: Cast, idp: Provid
 
 
 def test_it_is_off_by_default(client: Client, cast: Cast, idp: Provider, settings: Settings) -> None:
-    settings.OIDC_ISSUER = ""
+    settings.ASSISTANT_OIDC_ISSUER = ""
     assert "Acme ID" not in client.get("/accounts/login/").content.decode()
     assert client.post(LEAVE).status_code == client.get(BACK).status_code == 404
 
@@ -410,9 +410,9 @@ def test_only_operators_set_domains(cast: Cast) -> None:
 
 def test_what_is_missing_stops_the_start(idp: Provider, settings: Settings) -> None:
     assert openid_connect(None) == []
-    settings.OIDC_CLIENT_ID, settings.ROOT_URLCONF = "", "config.urls"
+    settings.ASSISTANT_OIDC_CLIENT_ID, settings.ROOT_URLCONF = "", "config.urls"
     found = [problem.msg for problem in openid_connect(None)]
     assert found == [
-        "OIDC_ISSUER is set, but OIDC_CLIENT_ID is not set.",
-        "OIDC_ISSUER is set, but the URLs of sign-in are missing.",
+        "ASSISTANT_OIDC_ISSUER is set, but ASSISTANT_OIDC_CLIENT_ID is not set.",
+        "ASSISTANT_OIDC_ISSUER is set, but the URLs of sign-in are missing.",
     ]

@@ -1,4 +1,4 @@
-"""The site's URLs where OIDC_ISSUER is set."""
+"""The site's URLs where ASSISTANT_OIDC_ISSUER is set."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.ws import open_socket
 pytestmark = [pytest.mark.django_db(transaction=True)]
 in_db = sync_to_async
 HTML = {"forwardedProps": {"render": "html"}}
-ON = {"GENERATED_TITLES": "true", "FOLLOW_UP_QUESTIONS": "true"}
+ON = {"ASSISTANT_GENERATED_TITLES": "true", "ASSISTANT_FOLLOW_UP_QUESTIONS": "true"}
 NEXT = ["How long does it take?", "Who pays for it?"]
 
 

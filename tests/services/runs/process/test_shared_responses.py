@@ -21,7 +21,7 @@ from tests.websocket.test_websocket import in_db, until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.services]
 HI: Any = {"model": "support", "input": "Hi"}
-WAYS = {"two of all": {}, "web and worker": {"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}}
+WAYS = {"two of all": {}, "web and worker": {"ASSISTANT_ROLE": "web", "ASSISTANT_RUNS_ON": "workers"}}
 
 
 @contextmanager

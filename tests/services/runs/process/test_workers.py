@@ -39,7 +39,7 @@ async def test_a_worker_takes_a_run_that_a_web_process_opened(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply(chunks=["Hel", "lo"])
-    with web_and_worker(RUNS_ON="workers") as (site, worker):
+    with web_and_worker(ASSISTANT_RUNS_ON="workers") as (site, worker):
         async with open_socket(site.url, user=cast.alice) as socket:
             frames = await socket.ask("Hello")
         assert text_of(frames) == "Hello"
@@ -52,7 +52,7 @@ async def test_a_worker_takes_a_run_that_a_web_process_opened(
 async def test_a_run_that_a_worker_takes_stays_in_its_callers_trace(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    with web_and_worker(RUNS_ON="workers") as (site, _):
+    with web_and_worker(ASSISTANT_RUNS_ON="workers") as (site, _):
         async with open_socket(site.url, user=cast.alice, headers=PARENT) as socket:
             await socket.ask("Hello")
     sent = fake_provider.requests[-1].headers
@@ -63,8 +63,8 @@ async def test_a_run_that_is_queued_when_its_web_process_dies_is_answered_all_th
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
-    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as other:
-        with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+    with serve(env={"ASSISTANT_ROLE": "web", "ASSISTANT_RUNS_ON": "workers"}) as other:
+        with serve(env={"ASSISTANT_ROLE": "web", "ASSISTANT_RUNS_ON": "workers"}) as site:
             async with open_socket(site.url, user=cast.alice) as socket:
                 asked = await socket.start("Hello", state={"page": "orders"})
                 await socket.until_custom("run.queued")
@@ -86,7 +86,7 @@ async def test_a_web_process_that_ends_leaves_its_queue_to_the_others(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
-    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+    with serve(env={"ASSISTANT_ROLE": "web", "ASSISTANT_RUNS_ON": "workers"}) as site:
         async with open_socket(site.url, user=cast.alice) as socket:
             await socket.start("Hello")
             await socket.until_custom("run.queued")
@@ -99,7 +99,7 @@ async def test_a_web_process_that_ends_leaves_its_queue_to_the_others(
 async def test_a_run_in_the_shared_queue_can_be_cancelled(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+    with serve(env={"ASSISTANT_ROLE": "web", "ASSISTANT_RUNS_ON": "workers"}) as site:
         async with open_socket(site.url, user=cast.alice) as socket:
             asked = await socket.start("Hello")
             await socket.until_custom("run.queued")
@@ -114,7 +114,7 @@ async def test_a_run_in_a_worker_is_cancelled_from_the_web(
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Hel", gate, "lo"])
-    with web_and_worker(RUNS_ON="workers") as (site, _):
+    with web_and_worker(ASSISTANT_RUNS_ON="workers") as (site, _):
         async with open_socket(site.url, user=cast.alice) as socket:
             asked = await socket.start("Hello")
             await socket.until_type("TEXT_MESSAGE_CONTENT")
@@ -128,7 +128,7 @@ async def test_a_web_process_starts_runs_itself_while_it_has_room(
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.queue(reply(chunks=["Hel", gate, "lo"]), reply("Hello"))
-    with web_and_worker(MAX_RUNS="1") as (site, worker):
+    with web_and_worker(ASSISTANT_MAX_RUNS="1") as (site, worker):
         async with open_socket(site.url, user=cast.alice) as socket:
             own = await socket.start("Hello")
             await asyncio.to_thread(gate.wait_reached)
@@ -145,7 +145,7 @@ def as_web(*command: str, **env: str) -> None:
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "TEST_DATABASE_URL": test_database_url(),
-        "TEST_REDIS_URL": settings.REDIS_URL,
+        "TEST_REDIS_URL": settings.ASSISTANT_REDIS_URL,
         "ASSISTANT_ROLE": "web",
         **env,
     }
@@ -168,7 +168,7 @@ async def test_a_worker_does_a_job_that_the_engine_brings(cast: Cast) -> None:
     with serve("worker", env={"ASSISTANT_ROLE": "worker"}) as worker:
         order = ORDER.format(tenant=cast.acme.pk)
         # Where PostgreSQL limits statements to tenants, each is sent with the setting of these.
-        await asyncio.to_thread(as_web, "shell", "-v", "0", "-c", order, ROW_LEVEL_SECURITY="true")
+        await asyncio.to_thread(as_web, "shell", "-v", "0", "-c", order, ASSISTANT_ROW_LEVEL_SECURITY="true")
         await until(lambda: Job.objects.filter(state=Job.State.DONE).exists())
         await until(lambda: "Success" in worker.log)
         assert "job assistant.jobs" in worker.log

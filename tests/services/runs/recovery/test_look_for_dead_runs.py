@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest_asyncio.fixture
 async def here(monkeypatch: pytest.MonkeyPatch, settings: Any) -> AsyncIterator[Runs]:
     """A process whose housekeeping looks once, and which ends dead runs as interrupted."""
-    settings.RUN_RESUMES = 0
+    settings.ASSISTANT_RUN_RESUMES = 0
     for module in (runs, recovery_task):
         monkeypatch.setattr(module, "RENEWAL_SECONDS", 60.0)
     process = Runs()
@@ -66,7 +66,7 @@ async def test_runs_without_room_here_are_not_looked_for_again_at_once(
         found.append(len(taken))
         return taken
 
-    settings.RUN_RESUMES = 3
+    settings.ASSISTANT_RUN_RESUMES = 3
     monkeypatch.setattr(dead_runs, "take_over_dead_runs", note)
     here.queue.enter = refuse_room  # type: ignore[method-assign]
     for _ in range(MAX_TAKEN):

@@ -20,7 +20,7 @@ from tests.ws import open_socket
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 # Runs of dead processes end; `test_resumed_processes` has those that go on.
-ENDING = {"RUN_RESUMES": "0"}
+ENDING = {"ASSISTANT_RUN_RESUMES": "0"}
 # A dead process's lease lasts 15 s, and dead runs are looked for every few seconds; a busy machine takes longer.
 RECOVERY = 80.0
 

@@ -264,9 +264,9 @@ async def test_runs_that_may_not_go_on_end_as_interrupted(
 ) -> None:
     run = await left(cast, heir, TEXT, **REFUSED[why])
     if why == "switched off":
-        settings.RUN_RESUMES = 0
+        settings.ASSISTANT_RUN_RESUMES = 0
     elif why == "waited in the shared queue":
-        settings.ASSISTANT_ROLE, settings.RUN_QUEUE_SECONDS = "worker", 0
+        settings.ASSISTANT_ROLE, settings.ASSISTANT_RUN_QUEUE_SECONDS = "worker", 0
     elif why == "suspended":
         cast.acme.is_active = False
         await cast.acme.asave()
@@ -283,7 +283,7 @@ async def test_runs_that_may_not_go_on_end_as_interrupted(
 async def test_a_run_is_left_to_others_by_a_process_without_room(
     cast: Cast, provider: Provider, heir: Heir, settings: Settings, alice_member: Member
 ) -> None:
-    settings.MAX_RUNS = 1
+    settings.ASSISTANT_MAX_RUNS = 1
     heir.runs.queue.enter(alice_member)
     await left(cast, heir, TEXT)
     run = await heir.recover()

@@ -103,13 +103,13 @@ class Command(OperatorCommand):
     def _start_model(self, running: ExitStack) -> None:
         """Fetch and start the embedded model; without it the stand-in answers."""
         try:
-            fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)
+            fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
         except WeightsError as exc:
             self.stderr.write(f"{exc}\nGoing on without a language model.")
             return
-        settings.LOCAL_MODEL_URL = running.enter_context(start_server()).base_url
+        settings.ASSISTANT_LOCAL_MODEL_URL = running.enter_context(start_server()).base_url
         # For the processes that `--reload` starts one after the other; the model goes on running.
-        os.environ["LOCAL_MODEL_URL"] = settings.LOCAL_MODEL_URL
+        os.environ["ASSISTANT_LOCAL_MODEL_URL"] = settings.ASSISTANT_LOCAL_MODEL_URL
 
     def _greet(self, port: int, sign_ins: list[SignIn]) -> None:
         assistant = (
@@ -144,7 +144,7 @@ def _watched() -> list[Path]:
 
 
 def _has_provider() -> bool:
-    return bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)
+    return bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.ASSISTANT_LOCAL_MODEL_URL)
 
 
 def _check_port(port: int) -> None:

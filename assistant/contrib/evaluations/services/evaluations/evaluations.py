@@ -110,7 +110,7 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         EvaluationRefused: it is under way, too many of the tenant are, nobody is there in whose name it could run, or
             the operator has switched evaluations off.
     """
-    if not settings.PROMPT_TESTS:
+    if not settings.ASSISTANT_PROMPT_TESTS:
         raise EvaluationRefused(_("Evaluations are switched off in this deployment."))
     Tenant.objects.select_for_update().only("pk").get(pk=evaluation.tenant_id)
     evaluation.refresh_from_db()

@@ -222,10 +222,12 @@ async def _asked(work: _Work, case: Case) -> ReplayedRun:
 
 
 def _check_cost(*, run: HostileCheckRun) -> None:
-    limit = settings.HOSTILE_CHECKS_MAX_COST
+    limit = settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST
     spent = HostileCheckRun.objects.filter(pk=run.pk, tenant=run.tenant_id).values_list("cost", flat=True).first() or 0
     if limit and spent >= limit * MILLIONTHS:
-        raise _Stopped(f"The checks have cost {spent / MILLIONTHS:.2f}; HOSTILE_CHECKS_MAX_COST allows {limit}.")
+        raise _Stopped(
+            f"The checks have cost {spent / MILLIONTHS:.2f}; ASSISTANT_HOSTILE_CHECKS_MAX_COST allows {limit}."
+        )
 
 
 @transaction.atomic

@@ -168,7 +168,7 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         "waiting": [(named[job.key], job) for job in waiting if job.key in named],
         "failed": [(named[job.key], job) for job in failed if job.key in named],
         "built_in": BUILT_IN,
-        "can_test": settings.PROMPT_TESTS,
+        "can_test": settings.ASSISTANT_PROMPT_TESTS,
         "buttons": [(verb, button.name) for verb, button in draft_buttons.items()],
         "links": added_links("prompt", assistant),
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],

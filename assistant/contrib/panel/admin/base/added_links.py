@@ -45,5 +45,5 @@ def added_links(place: Place, row: Any) -> list[SafeString]:
 
 
 def add_draft_button(verb: str, button: DraftButton) -> None:
-    """Show a button in the editor of prompts, where drafts can be tested (`PROMPT_TESTS`)."""
+    """Show a button in the editor of prompts, where drafts can be tested (`ASSISTANT_PROMPT_TESTS`)."""
     draft_buttons[verb] = button

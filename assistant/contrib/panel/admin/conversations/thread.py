@@ -26,7 +26,7 @@ BAR_UNITS = 1_000
 
 def may_try(request: HttpRequest, tenant_id: int) -> bool:
     """Whether the user may try a tenant's questions on a draft: those who may write its prompts, where that is on."""
-    return settings.PROMPT_TESTS and tenants_of(request, "prompts").filter(pk=tenant_id).exists()
+    return settings.ASSISTANT_PROMPT_TESTS and tenants_of(request, "prompts").filter(pk=tenant_id).exists()
 
 
 def shown_thread(thread: Thread) -> list[dict[str, Any]]:

@@ -74,8 +74,8 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
     ),
     "unreadable-toolsetting": (
         lambda n: ngettext(
-            "%(n)s tool has secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
-            "%(n)s tools have secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s tool has secrets that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s tools have secrets that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
             n,
         ),
         "assistant_toolsetting_changelist",
@@ -83,8 +83,8 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
     ),
     "unreadable-provider": (
         lambda n: ngettext(
-            "%(n)s provider has a key that FIELD_ENCRYPTION_KEYS cannot decrypt",
-            "%(n)s providers have keys that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s provider has a key that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s providers have keys that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
             n,
         ),
         "assistant_provider_changelist",
@@ -92,8 +92,8 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
     ),
     "unreadable-mcpserver": (
         lambda n: ngettext(
-            "%(n)s MCP server has credentials that FIELD_ENCRYPTION_KEYS cannot decrypt",
-            "%(n)s MCP servers have credentials that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s MCP server has credentials that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s MCP servers have credentials that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
             n,
         ),
         "assistant_mcpserver_changelist",

@@ -24,8 +24,8 @@ _WIDE = forms.URLInput(attrs={"class": "vURLField"})
 
 
 def command_choices() -> list[tuple[str, str]]:
-    """Return the commands that `MCP_STDIO_COMMANDS` allows, and none."""
-    return [("", gettext("none")), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
+    """Return the commands that `ASSISTANT_MCP_STDIO_COMMANDS` allows, and none."""
+    return [("", gettext("none")), *((name, name) for name in settings.ASSISTANT_MCP_STDIO_COMMANDS)]
 
 
 class SecretsForm(TenantForm):

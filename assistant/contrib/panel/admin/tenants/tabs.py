@@ -53,7 +53,7 @@ SPEND = Tab("spend", _("Spend and limits"), "spend")
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
-BRAND = Tab("brand", _("Brand"), setting="TENANT_BRANDS")
+BRAND = Tab("brand", _("Brand"), setting="ASSISTANT_TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 REQUESTS = Tab("requests", _("Sent requests"), is_operators=True)

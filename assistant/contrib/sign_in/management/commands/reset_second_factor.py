@@ -20,6 +20,6 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not is_on():
-            raise CommandError("SECOND_FACTOR is off, so nobody has a second factor.")
+            raise CommandError("ASSISTANT_SECOND_FACTOR is off, so nobody has a second factor.")
         count = reset_second_factor(user=find_user(options["username"]), actor=None)
         self.stdout.write(f"{count} factors were removed.")

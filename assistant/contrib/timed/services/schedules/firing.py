@@ -78,7 +78,7 @@ def _fire(job: Job) -> None:
         now = max(timezone.now(), job.due_at)  # the database's clock, by which it is due, may be ahead of this one
         if row is None or row.state != State.ON or row.next_at is None:
             return
-        if not settings.SCHEDULES:
+        if not settings.ASSISTANT_SCHEDULES:
             jobs.schedule(tenant_id=row.tenant_id, name=DUE_JOB, key=job.key, due_at=now + OFF_RETRY)
             return
         if reason := _why_not(row):

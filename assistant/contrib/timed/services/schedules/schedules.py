@@ -76,7 +76,7 @@ def make_schedule(*, member: Member, draft: ScheduleDraft) -> Schedule:
     Raises:
         ScheduleRefused: schedules are off here, the member is an end user, there are too many, or a value is wrong.
     """
-    if not settings.SCHEDULES or member.is_end_user:
+    if not settings.ASSISTANT_SCHEDULES or member.is_end_user:
         raise ScheduleRefused(_("Schedules are off here."))
     if draft.idempotency_key and (done := _made_by(member, draft.idempotency_key)):
         return done
