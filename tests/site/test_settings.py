@@ -11,6 +11,7 @@ from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from assistant import checks, defaults
+from assistant.optional_apps import setting_names
 from assistant.routing import with_assistant
 from assistant.setting_text import misspelt
 
@@ -104,11 +105,9 @@ def test_a_misspelt_setting_is_named(name: str, meant: str, settings: Any) -> No
 
 
 def test_a_misspelt_variable_is_named_and_others_are_left_alone(settings: Any) -> None:
-    found = misspelt(
-        defaults.__all__,
-        settings,
-        ["ASSISTANT_REDISURL", "ASSISTANT_COLOUR", "ASSISTANT_MEMBER_LIMITS", "PATH", "REDIS_URL"],
-    )
+    # A project's own names, such as ours without what ours begin with.
+    others = ["ASSISTANT_COLOUR", "PATH", *(name.removeprefix("ASSISTANT_") for name in defaults.__all__)]
+    found = misspelt(defaults.__all__, settings, ["ASSISTANT_REDISURL", *others])
     assert list(found) == [("ASSISTANT_REDISURL", "ASSISTANT_REDIS_URL")]
 
 
@@ -122,3 +121,8 @@ def test_cursors_that_row_level_security_breaks_are_reported(
     assert [found.id for found in checks.server_side_cursors(None)] == ["assistant.E006"] * count
     settings.ASSISTANT_ROW_LEVEL_SECURITY = False
     assert checks.server_side_cursors(None) == []
+
+
+def test_what_is_ours_begins_with_our_name() -> None:
+    """A project may have settings of its own named SCHEDULES or REDIS_URL."""
+    assert [name for name in setting_names() if not name.startswith(("ASSISTANT_", "OPENAI_"))] == []
