@@ -29,8 +29,8 @@ from assistant.setting_text import (
     written_path,
     written_text,
 )
-from assistant.toolkit.given_text import odd_character, stripped
 from assistant.toolkit.guards.internal_hosts import InternalHost, parse_internal_host
+from assistant.toolkit.text import odd_character, stripped
 
 T = TypeVar("T")
 

@@ -25,9 +25,8 @@ from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
-from assistant.core.extensions.around_tools import Interceptors
 from assistant.core.extensions.checks import Guardrails, Validators
-from assistant.core.extensions.extension import Extension, acting, checked_extensions
+from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
 from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.llm.protocol import Model

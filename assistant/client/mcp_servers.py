@@ -23,9 +23,9 @@ from assistant.mcp_client import (
 from assistant.mcp_client.remote_tool import local_name
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.gate import HandedIn, ask, called
-from assistant.toolkit.given_text import stripped, trimmed
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
+from assistant.toolkit.text import stripped, trimmed
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession

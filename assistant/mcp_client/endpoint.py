@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assistant.toolkit.given_text import stripped
 from assistant.toolkit.guards.url_guard import UrlGuard
+from assistant.toolkit.text import stripped
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.core.validators import URLValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from assistant.toolkit.given_text import stripped
+from assistant.toolkit.text import stripped
 
 if TYPE_CHECKING:
     TextField = models.TextField[str, str]

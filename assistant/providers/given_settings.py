@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from assistant.toolkit.given_text import odd_character, stripped
+from assistant.toolkit.text import odd_character, stripped
 from assistant.toolkit.translation import gettext
 
 # What an HTTP header cannot have, and spaces, which keys do not have.

@@ -192,7 +192,9 @@ class OpenAIModel(CallsTools):
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
     def _stream(self, request: ModelRequest, on_text: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
-        adapted = adapted_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self._rules)
+        if any(message.media for message in request.messages):
+            request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
+        adapted = adapted_request(request, self._rules)
         request = adapted.request
         reader, assembler = self._reading(request)
         asking = self._refused.begin(self._open, request)

@@ -12,7 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from assistant.core.client.turns import Turn
-from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.extension import Interceptors
 from assistant.core.extensions.interceptors import InterceptedModel
 from assistant.core.llm.protocol import Model
 from assistant.core.values.events import RunError

@@ -7,19 +7,19 @@ import contextvars
 import typing
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from threading import Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 from uuid import UUID
 
+from assistant.toolkit.carried_context import propagate_to_threads
 from assistant.toolkit.carriers import Carrier, captured, captures, entered
 from assistant.toolkit.errors import MissingSecret, ToolError
 from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
 from assistant.toolkit.shared_state import Operation, SharedState
-from assistant.toolkit.thread_context import propagate_to_threads
 from assistant.toolkit.waiting import Callback
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -313,3 +313,27 @@ def _note_thread(thread: Thread) -> None:
 
 
 propagate_to_threads(_capture_context, _note_thread)
+
+
+_FIELDS = frozenset(field.name for field in fields(ToolContext))
+
+
+class _ReadContext(ToolContext[Any]):
+    """A context whose `read_fields` gets the name of each field that is read, also by its own methods."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Leave the values as they are: they come from a context, which has frozen them."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _FIELDS:
+            object.__getattribute__(self, "read_fields").add(name)
+        return object.__getattribute__(self, name)
+
+
+def as_tool_sees(context: ToolContext) -> ToolContext:
+    """Return the context that a tool gets: with `read_fields`, one that notes what the tool reads."""
+    if context.read_fields is None:
+        return context
+    return _ReadContext(**{name: getattr(context, name) for name in _FIELDS})

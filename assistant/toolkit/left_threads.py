@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from weakref import WeakSet
 
-from assistant.toolkit.thread_context import LOOP_POOL, PoolThread
+from assistant.toolkit.carried_context import LOOP_POOL, PoolThread
 
 # A tool may keep some, such as those of a client library. From this number on, and whenever it doubles, it is reported.
 REPORTED_FROM = 10

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils.translation import activate, gettext_noop
 
 from assistant.core.values.events import Custom
@@ -36,7 +39,6 @@ from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.added_frames import AddedFrames
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
-from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 from assistant.websocket.frames import protocol_error, where_to_upload
 from assistant.websocket.language import close_reason, language_of
@@ -44,6 +46,31 @@ from assistant.websocket.later_runs import LaterRuns
 from assistant.websocket.thread_frames import ThreadFrames
 
 logger = logging.getLogger(__name__)
+
+
+class BaseConsumer(AsyncWebsocketConsumer):
+    """A consumer that queries the database only through `in_database`, and joins no group.
+
+    Before each message, Channels closes old database connections in a thread, which takes longer than answering most
+    messages. It is not needed: all connections belong to the threads of `in_database`, which closes them.
+    """
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the method for an ASGI message. Raises `ValueError` if there is none."""
+        handler = getattr(self, get_handler_name(message), None)
+        if handler is None:
+            raise ValueError(f"There is no handler for messages of type {message['type']}.")
+        await handler(message)
+
+    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+        """Call `disconnect` after the connection was closed, and stop the consumer."""
+        await self.disconnect(message["code"])
+        raise StopConsumer
+
+    async def send_frame(self, frame: str) -> None:
+        """Send a text frame like `send`, without its checks, because this is called for every token."""
+        await self.base_send({"type": "websocket.send", "text": frame})
+
 
 CLOSE_TOO_LARGE = 1009
 CLOSE_FAILED = 1011

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
+from assistant.core.values.deadline import IdleTimer, TimeSlice
 from assistant.core.values.events import Custom, Event
-from assistant.core.values.idle_timer import IdleTimer
-from assistant.core.values.time_slice import TimeSlice
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, TOOLS, Entry, Position, ThreadLog

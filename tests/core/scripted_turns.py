@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.extension import Interceptors
 from assistant.core.toolcalls.call_settings import CallSettings
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn

@@ -11,7 +11,7 @@ from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.values.messages import Message
 from assistant.providers import OpenAIModel, ResponsesModel, model_class
 from assistant.providers.given_settings import InvalidSetting, address_of
-from assistant.toolkit.given_text import stripped
+from assistant.toolkit.text import stripped
 from tests.fake_answers import Answer, Recorded, reply, respond
 from tests.fake_provider import FakeProvider
 from tests.providers.native.wires import WIRES

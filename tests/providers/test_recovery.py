@@ -11,10 +11,17 @@ from typing import Any
 import pytest
 
 from assistant.client import ChatClient, ChatReply, RunFailed
-from assistant.core.llm.circuits import CIRCUITS, COOLDOWN_SECONDS, MAX_CIRCUITS, MAX_FAILURES, Circuits
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.llm.usage_estimate import usage_of_partial
-from assistant.core.turn.recovery import MAX_REPEATS, REPAIR_CALL
+from assistant.core.turn.recovery import (
+    CIRCUITS,
+    COOLDOWN_SECONDS,
+    MAX_CIRCUITS,
+    MAX_FAILURES,
+    MAX_REPEATS,
+    REPAIR_CALL,
+    Circuits,
+)
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel, ScriptedModel
 from assistant.providers.failure_masking import MAX_MESSAGE, masked

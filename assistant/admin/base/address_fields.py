@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from assistant.models.fields import AddressValidator
-from assistant.toolkit.given_text import stripped
+from assistant.toolkit.text import stripped
 
 
 class AddressField(forms.URLField):

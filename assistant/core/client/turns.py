@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.around_tools import around_tools
+from assistant.core.extensions.extension import around_tools
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter

@@ -39,7 +39,7 @@ class Transcript:
         output: the answer as a value, if a type was requested.
         result: the same as JSON values.
         images: images of tool results, by call id.
-        sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
+        sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`; None if there is none.
         read: the untrusted text that the model has read; messages that it writes have its sources.
         timeline: when the model was asked and tools ran; not part of checkpoints.
         failure: the exception that ended the turn: the model's, a tool's or a guardrail's.
@@ -56,7 +56,7 @@ class Transcript:
         self.result: Any = None
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
-        self.sub_agents = SubAgentTranscripts(Transcript)
+        self.sub_agents: SubAgentTranscripts | None = None
         self.read = NOTHING_READ
         self.timeline = Timeline()
         self.failure: BaseException | None = None
@@ -101,6 +101,8 @@ class Transcript:
     def _apply_other(self, event: Event) -> None:  # noqa: PLR0912 - one case an event
         sub_agent_run_id = getattr(event, "subagent_run_id", None)
         if sub_agent_run_id is not None:
+            if self.sub_agents is None:
+                self.sub_agents = SubAgentTranscripts(Transcript)
             self.sub_agents.apply(event, sub_agent_run_id)
         is_own = sub_agent_run_id is None
         match event:
@@ -258,7 +260,9 @@ class Transcript:
 
     def _arguments_of(self, start: events.ToolCallStart) -> str:
         """Return the arguments of a call that have been sent so far."""
-        transcript = self if start.subagent_run_id is None else self.sub_agents.transcript_of(start.subagent_run_id)
+        transcript: Transcript | None = self
+        if start.subagent_run_id is not None:
+            transcript = None if self.sub_agents is None else self.sub_agents.transcript_of(start.subagent_run_id)
         draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
         return "" if draft is None else draft.tool_call().arguments
 
@@ -266,7 +270,8 @@ class Transcript:
         """Mark open messages as cut off."""
         for draft in self._drafts.values():
             draft.is_cut = draft.is_cut or draft.open > 0
-        self.sub_agents.cut()
+        if self.sub_agents is not None:
+            self.sub_agents.cut()
 
     def to_state(self) -> dict[str, Any]:
         """Return the whole state as JSON values, for a checkpoint."""
@@ -278,7 +283,7 @@ class Transcript:
             "known": dict(self._recorded_results),
             "sources": msgspec.to_builtins(self._sources),
             "read": list(self.read.sources),
-            "asked": self.sub_agents.to_state(),
+            "asked": [] if self.sub_agents is None else self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
             "extensions": msgspec.to_builtins(self.extension_states),
         }
@@ -291,8 +296,10 @@ class Transcript:
             draft.is_cut = draft.id in state["cut"]
         for start in msgspec.convert(state["open"], list[Start]):
             transcript.apply(start)
-        transcript.sub_agents = SubAgentTranscripts(Transcript)
-        transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
+        transcript.sub_agents = None
+        if asked := state.get("asked"):
+            transcript.sub_agents = SubAgentTranscripts(Transcript)
+            transcript.sub_agents.restore(asked, cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._recorded_results = dict(state["known"])
         transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}

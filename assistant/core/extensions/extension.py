@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.interceptors import CallTool, Invocation
+from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.llm.protocol import Model, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply
@@ -195,3 +195,24 @@ def _acts(extension: Extension[Any], context: ToolContext[Any], messages: Sequen
     except Exception:
         logger.exception("The extension %s failed in acts", extension.name, extra=log_extra(context))
         return extension.guards
+
+
+class Interceptors(ShippedExtension[None]):
+    """Wraps every tool call of a turn, and of the assistants that it asks, in functions, the first outermost."""
+
+    name = "assistant.interceptors"
+    in_sub_agents = True
+
+    def __init__(self, functions: Sequence[ToolInterceptor]) -> None:
+        self.functions = tuple(functions)
+
+
+def around_tools(extensions: Iterable[Extension[Any]]) -> tuple[ToolInterceptor, ...]:
+    """Return what wraps every tool call, the outermost first."""
+    found: list[ToolInterceptor] = []
+    for extension in extensions:
+        if isinstance(extension, Interceptors):
+            found += extension.functions
+        elif with_hook([extension], "around_tool"):
+            found.append(extension.around_tool)
+    return tuple(found)

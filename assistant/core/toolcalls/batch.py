@@ -8,10 +8,11 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from assistant.core.conversation.open_parts import result_id
+from assistant.core.conversation.turn_endings import ask_person
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
-from assistant.core.toolcalls.outcome_events import finished_event
 from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (
     WAITS,
@@ -25,11 +26,13 @@ from assistant.core.toolcalls.protocols import (
     WaitingJournal,
 )
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
-from assistant.core.values.events import Custom, Event, ToolCallResult
+from assistant.core.values.events import Custom, Event, Interrupt, ToolCallResult
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit.logs import log_extra, log_operation
+from assistant.toolkit.schema.form import label_of
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext
 
 __all__ = [
     "Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "RunTakenOver", "ToolOutcome",
@@ -260,9 +263,10 @@ class Batch:
 
     async def _record(self) -> None:
         """Record the outcomes, each with the transcripts of the sub-agents that its call started."""
-        for call_id, sub_agents in self.environment.transcript.sub_agents.by_call().items():
-            if call_id in self.outcomes:
-                self.outcomes[call_id] = replace(self.outcomes[call_id], sub_agents=tuple(sub_agents))
+        if (asked := self.environment.transcript.sub_agents) is not None:
+            for call_id, sub_agents in asked.by_call().items():
+                if call_id in self.outcomes:
+                    self.outcomes[call_id] = replace(self.outcomes[call_id], sub_agents=tuple(sub_agents))
         self.environment.transcript.timeline.add_calls(self.outcomes)
         if self.outcomes:
             await self.environment.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
@@ -287,10 +291,58 @@ class Batch:
                     self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
         for planned in self._planned:
             self.outcomes.setdefault(planned.call.id, ToolOutcome(planned.call, "cancelled", rule=planned.rule))
-        self.environment.transcript.sub_agents.stop(STOPPED)
+        if (asked := self.environment.transcript.sub_agents) is not None:
+            asked.stop(STOPPED)
         try:
             await self._record()
         except Exception:
             # If it were raised, it would hide the exception that ended the batch.
             context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=log_extra(context))
+
+
+# The reason of an interrupt that waits for a result from outside, and not for the person.
+PENDING = "tool_pending"
+
+
+def interrupt_of(outcome: ToolOutcome, title: str, seconds: float) -> Interrupt:
+    """Return the interrupt for which a run ends because of a call that waits.
+
+    Args:
+        title: the tool's name for people; empty if it has none.
+        seconds: until an approval expires; 0 for never.
+    """
+    call, pending = outcome.call, outcome.pending
+    if pending is None:
+        return ask_person(call, outcome.asked, seconds, outcome.warning)
+    title = title or label_of(call.name)
+    about: dict[str, Any] = {"title": title, **({"note": pending.note} if pending.note else {})}
+    sentence = (
+        gettext("“%(tool)s” waits for %(note)s.") % {"tool": title, "note": pending.note}
+        if pending.note
+        else gettext("“%(tool)s” waits for its result.") % {"tool": title}
+    )
+    return Interrupt(
+        id=call.id,
+        reason=PENDING,
+        message=sentence,
+        tool_call_id=call.id,
+        metadata=about,
+        expires_at=pending.ends_at.isoformat(timespec="seconds"),
+    )
+
+
+def finished_event(outcome: ToolOutcome, title: Mapping[str, str]) -> Custom:
+    """Return the `tool.finished` event of a call; `title` is its tool's name for people, if it has one."""
+    value = {
+        "toolCallId": outcome.call.id,
+        "name": outcome.call.name,
+        **title,
+        "status": outcome.status,
+        "durationMs": outcome.duration_ms,
+    }
+    if outcome.display is not None:
+        value["display"] = outcome.display
+    if outcome.files:
+        value["media"] = [dict(one) for one in outcome.files]
+    return Custom("tool.finished", value)

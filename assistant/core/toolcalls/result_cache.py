@@ -15,9 +15,8 @@ from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.carried_context import current_language, declare_internal, readable_variables
-from assistant.toolkit.context import current_call, home_loop
+from assistant.toolkit.context import as_tool_sees, current_call, home_loop
 from assistant.toolkit.logs import logged_request, logged_run
-from assistant.toolkit.read_context import as_tool_sees
 
 # What is part of the key. Everything else in a context is new with each call or may change within it.
 _KEYED = ("tenant", "user", "assistant", "config", "extra", "secrets", "deps")

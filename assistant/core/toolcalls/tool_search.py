@@ -19,6 +19,8 @@ from assistant.toolkit.logs import log_operation
 logger = logging.getLogger(__name__)
 
 SEARCH_TOOL = "search_tools"
+# Up to this many tools all are offered, without a search tool.
+OFFERED_AT_ONCE = 30
 # Scripts without spaces between words, or with words attached to others: Chinese, Japanese, Korean, Thai, Khmer, ...
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
@@ -40,7 +42,9 @@ class SearchingToolset:
         always: names of tools that are always offered.
     """
 
-    def __init__(self, toolset: Toolset, *, threshold: int = 30, limit: int = 6, always: Sequence[str] = ()) -> None:
+    def __init__(
+        self, toolset: Toolset, *, threshold: int = OFFERED_AT_ONCE, limit: int = 6, always: Sequence[str] = ()
+    ) -> None:
         self._toolset = toolset
         self._threshold = threshold
         self._limit = limit

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import replace
+from typing import NamedTuple
 
 from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, cut_short
-from assistant.core.extensions.around_tools import around_tools
-from assistant.core.extensions.extension import with_hook, with_moments
+from assistant.core.extensions.extension import around_tools, with_hook, with_moments
 from assistant.core.llm.protocol import Delta, Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
-from assistant.core.streaming.direct_path import AnswerStream
-from assistant.core.streaming.event_writer import EventWriter
-from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
+from assistant.core.streaming.event_writer import AnswerStream, EventWriter
+from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.outcome_events import interrupt_of
+from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.model_requests import ModelRequests
-from assistant.core.turn.open_calls import take_up
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
@@ -28,15 +26,60 @@ from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, current_turn_messages
+from assistant.core.values.messages import (
+    Message,
+    Reply,
+    ToolCall,
+    answered_calls,
+    current_turn_messages,
+    last_calls,
+    not_superseded,
+    unanswered_calls,
+)
 from assistant.core.values.untrusted import ReadText
 from assistant.toolkit.calls.gate import HandedIn, ask
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
 
-__all__ = ["Limits", "Plan", "run_turn"]
-
 logger = logging.getLogger(__name__)
+
+
+class OpenCalls(NamedTuple):
+    """The calls that a turn begins with.
+
+    Attributes:
+        calls: those of the last answer that have no result: they waited for a person, or were cut.
+        decisions: the person's, by call id; None if nobody was asked.
+        has_earlier_results: whether other calls of the same answer have results.
+    """
+
+    calls: tuple[ToolCall, ...]
+    decisions: Mapping[str, Decision] | None
+    has_earlier_results: bool
+
+
+def take_up(plan: Plan, transcript: Transcript, limiter: CallLimiter) -> tuple[Sequence[Message], OpenCalls]:
+    """Return the conversation with what the run has made so far, and the calls that it goes on with.
+
+    Calls that the run has made before count towards its limits.
+
+    Raises:
+        TurnFailed: two calls have the same id.
+    """
+    made = not_superseded(transcript.messages)
+    conversation = (*plan.messages, *made)
+    calls = unanswered_calls(conversation)
+    if len({call.id for call in calls}) < len(calls):
+        raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
+    for call in answered_calls(made):
+        limiter.admit(call, None)
+    # Decisions are on calls that the run before this one made.
+    is_decided = bool(calls) and all(message.role != "assistant" for message in made)
+    has_earlier_results = bool(calls) and len(calls) < len(last_calls(conversation))
+    return conversation, OpenCalls(calls, plan.decisions if is_decided else None, has_earlier_results)
+
+
+__all__ = ["Limits", "Plan", "run_turn"]
 
 # Longer call ids are replaced by generated ones: ids are stored, and sent with every later request.
 MAX_CALL_ID = 64

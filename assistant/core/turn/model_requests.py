@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from assistant.core.conversation.open_parts import SUPERSEDED
 from assistant.core.conversation.transcript import Transcript
@@ -13,7 +13,6 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
@@ -22,8 +21,10 @@ from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
-from assistant.core.values.messages import Reply, Usage, not_superseded
+from assistant.core.values.messages import Message, Reply, Usage, not_superseded
 from assistant.core.values.untrusted import ReadText, for_model
+from assistant.toolkit import Tool
+from assistant.toolkit.definition import conditions
 from assistant.toolkit.logs import log_operation
 from assistant.toolkit.translation import gettext
 
@@ -167,3 +168,37 @@ class ModelRequests:
         if writer.has_text:
             ended.append(Custom("message.cut", {"messageId": writer.message_id, "reason": SUPERSEDED}))
         return [*ended, *found]
+
+
+async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None = None) -> list[Tool]:
+    """Return the tools of the next request: those of the toolset that are available now, then the client's.
+
+    Tools that ask a person are left out where nobody can be asked or no form comes back, and those that wait where
+    nothing goes on later.
+
+    Args:
+        known: what tools have answered already, by their names; they are not asked again.
+    """
+    offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context, known)
+    tools = [tool for tool in offered if _is_possible(tool, plan)]
+    names = {tool.name for tool in tools}
+    return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]
+
+
+def _is_possible(tool: Tool, plan: Plan) -> bool:
+    questions = plan.calls.questions
+    has_person = questions.can_ask and questions.has_forms
+    return (has_person or tool.asks is None) and (plan.calls.callbacks is not None or not tool.waits)
+
+
+def choice_of_round(choice: str | None, messages: Iterable[Message]) -> str | None:
+    """Return the tool choice of the next request: a call that is required is required once.
+
+    A model that had to call a tool in every round could never answer.
+
+    Args:
+        choice: of the run.
+        messages: what the run has produced so far.
+    """
+    is_required = choice not in (None, "auto", "none")
+    return None if is_required and any(message.role == "tool" for message in messages) else choice

@@ -1,9 +1,10 @@
-"""A time limit for many short waits together; it needs one timer and interrupts nothing but these waits."""
+"""Time limits: of many short waits together, of each of many waits, and of work without a pause for others."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -15,8 +16,8 @@ class DeadlinePassed(Exception):
 class Deadline:
     """Raises `DeadlinePassed` in a wait inside `with deadline:` once the time is up.
 
-    It can be entered again and again between the `yield`s of a generator. An `asyncio.timeout` around a `yield` would
-    also interrupt the code that reads the generator.
+    It needs one timer, and interrupts nothing but these waits. It can be entered again and again between the `yield`s
+    of a generator. An `asyncio.timeout` around a `yield` would also interrupt the code that reads the generator.
 
     Args:
         seconds: 0 for no limit.
@@ -81,3 +82,64 @@ class Deadline:
             self._has_cancelled = False
             if task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
                 raise DeadlinePassed from exc
+
+
+# Of work without a pause. One piece of it must be bounded in itself.
+SLICE_SECONDS = 0.01
+
+
+class TimeSlice:
+    """How long a coroutine has worked since it last let the event loop serve others."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    async def pause(self) -> None:
+        """Let the loop serve others if the work has taken `SLICE_SECONDS`. Call this between its pieces."""
+        if time.monotonic() - self._began > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            self._began = time.monotonic()
+
+
+class IdleTimer:
+    """Calls back when one wait has taken too long. Its timer is set again when it fires, not for every wait.
+
+    Args:
+        seconds: how long a wait may take.
+        on_timeout: called in the event loop, once for each wait that takes longer.
+    """
+
+    def __init__(self, seconds: float, on_timeout: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._on_timeout = on_timeout
+        self._loop = asyncio.get_running_loop()
+        self._since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Start a wait; ends one that was under way."""
+        self._since = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._check)
+
+    def stop(self) -> None:
+        """End the wait."""
+        self._since = None
+
+    def close(self) -> None:
+        """End the wait and cancel the timer."""
+        self._since = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check(self) -> None:
+        self._timer = None
+        if self._since is None:
+            return
+        remaining = self._since + self._seconds - self._loop.time()
+        if remaining > 0:
+            self._timer = self._loop.call_later(remaining, self._check)
+        else:
+            self._since = None
+            self._on_timeout()

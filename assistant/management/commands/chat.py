@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from assistant.core.toolcalls.outcome_events import PENDING
+from assistant.core.toolcalls.batch import PENDING
 from assistant.core.values import events
 from assistant.management.operator import OperatorCommand
 from assistant.management.terminal.form import YES, fill

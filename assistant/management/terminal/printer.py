@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import OutputWrapper
 from django.template.defaultfilters import filesizeformat
 
-from assistant.core.toolcalls.outcome_events import PENDING
+from assistant.core.toolcalls.batch import PENDING
 from assistant.core.values import events
 
 MAX_RESULT_CHARACTERS = 400

@@ -13,9 +13,8 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
-from assistant.services.assistants.price_list import price_column
 from assistant.services.assistants.prompt_values import PromptValues
-from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.assistants.provider_choice import ProviderChoice, price_column
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 # Starter prompts that the chat shows.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from typing import Any, Literal
 
 from django.conf import settings
+from django.db.models import OuterRef, Q, Subquery, TextField
+from django.db.models.functions import JSONArray
 from django.utils.translation import gettext as _
 
 from assistant.core.llm.protocol import Model
-from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
+from assistant.core.values.pricing import NO_PRICES, ListedPrice, Price, Prices, read_prices
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
-from assistant.models import Assistant, Provider
+from assistant.models import Assistant, ModelPrice, Provider
 from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
@@ -22,8 +26,8 @@ from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked
 from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel
-from assistant.services.assistants.price_list import prices_of
 from assistant.services.assistants.refused_tools import digests_of, on_refused_tool
+from assistant.services.db.json_rows import JsonArrayOf
 from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
@@ -297,3 +301,45 @@ def format_problem(wire_format: str, *, is_tenants: bool) -> str:
 def describe_provider(assistant: Assistant) -> str:
     """Return the provider and model of an assistant as text for its page and the admin."""
     return choose_provider(assistant).sentence
+
+
+def price_column() -> Subquery:
+    """Return the annotation `listed_prices`: the rows for any provider, the deployment's, and the tenant's own."""
+    of_tenant = Q(tenant=None) | Q(tenant=OuterRef("tenant"))
+    row = JSONArray("provider_id", "model", "input", "output", "cached_input", "cache_write", "valid_from")
+    rows = ModelPrice.objects.filter(of_tenant).order_by().annotate(rows=JsonArrayOf(row))
+    # As text: most deployments have no rows, and the field's conversion from JSON would be called for None too.
+    return Subquery(rows.values("rows"), output_field=TextField())
+
+
+def prices_of(
+    undated: object, assistant: Assistant, *, provider_id: int | None = None, is_tenants: bool = False
+) -> Prices:
+    """Return the prices of a provider's models for the runs of an assistant.
+
+    The rows of the price list for the provider come first, then those for any provider, then what the provider or the
+    environment says, `undated`. Where a tenant's own provider has a price, it comes before those for any provider.
+
+    Args:
+        assistant: read with `price_column`.
+        provider_id: None for the environment's provider.
+
+    Raises:
+        ValueError: `undated` is not valid.
+    """
+    listed: str | None = getattr(assistant, "listed_prices", None)
+    if not listed:
+        return read_prices(undated) if undated else NO_PRICES
+    rows: Sequence[Sequence[Any]] = json.loads(listed)
+    own = [_listed(row) for row in rows if row[0] is not None and row[0] == provider_id]
+    general = [_listed(row) for row in rows if row[0] is None]
+    if is_tenants:
+        return read_prices(undated, before=(own,), after=(general,))
+    return read_prices(undated, before=(own, general))
+
+
+def _listed(row: Sequence[Any]) -> ListedPrice:
+    _, model, tokens_in, tokens_out, *of_caches, since = row
+    cached, written = (None if price is None else float(price) for price in of_caches)
+    price = Price(float(tokens_in), float(tokens_out), cached, written)
+    return ListedPrice(model, price, date.fromisoformat(since))

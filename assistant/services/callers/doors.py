@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from zlib import crc32
 
-from assistant.services.db.shares import in_share
-from assistant.services.db.threads import in_database
+from assistant.services.db.threads import in_database, in_share
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.limits.rate_limits import take_member_request
 from assistant.services.tenancy.authentication import (

@@ -1,12 +1,18 @@
-"""Converts between stored messages and the core's `Message`."""
+"""Converts between stored messages and the core's `Message`.
+
+What providers send with messages for themselves is encrypted, if ASSISTANT_ENCRYPT_PROVIDER_STATE is set.
+"""
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
@@ -16,11 +22,47 @@ from assistant.core.values.messages import AttachedFile, Message, ToolCall, mess
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
+from assistant.models.fields import decrypted, encrypted
 from assistant.services.conversations.paths import on_path, shown_path, summarised_to
-from assistant.services.conversations.provider_states import sealed, unsealed
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.run_key import RunKey
+
+logger = logging.getLogger(__name__)
+
+# A state begins with this if it is not encrypted: it is a JSON object.
+_PLAIN = "{"
+
+
+def sealed(state: str) -> str:
+    """Return a state as it is stored."""
+    return encrypted(state) if settings.ASSISTANT_ENCRYPT_PROVIDER_STATE and state.startswith(_PLAIN) else state
+
+
+def unsealed(stored: str) -> str:
+    """Return a stored state as the adapter wrote it; "" if no key decrypts it, which a provider can do without."""
+    if not stored or stored.startswith(_PLAIN):
+        return stored
+    try:
+        return decrypted(stored, "a provider's state")
+    except ImproperlyConfigured as exc:
+        logger.warning("A provider does not get back what it gave with a message: %s", exc)
+        return ""
+
+
+def with_unsealed_states(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored checkpoint with the states of its messages as the adapter wrote them."""
+    messages = [{**one, "provider_state": unsealed(one.get("provider_state", ""))} for one in checkpoint["messages"]]
+    return {**checkpoint, "messages": messages}
+
+
+def with_sealed_states(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Return a checkpoint, as `Transcript.to_state` made it, with the states of its messages as they are stored."""
+    if settings.ASSISTANT_ENCRYPT_PROVIDER_STATE:
+        for message in checkpoint["messages"]:
+            message["provider_state"] = sealed(message["provider_state"])
+    return checkpoint
+
 
 # Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
@@ -90,7 +132,7 @@ def recent_messages(*, conversation: Conversation, path: Path | None = None) -> 
         "tenant_id": conversation.tenant_id,
         "conversation_id": conversation.pk,
         # In addition to the LIMIT, for which PostgreSQL without statistics would read and sort the whole thread.
-        "position": max(summarised_to(conversation, path), newest),
+        "position": max(conversation.summarised_to if path is WHOLE else summarised_to(conversation, path), newest),
     }
     # The statement for a part of the conversation differs for each path, and so is not prepared.
     rows = _RECENT_QUERY.rows(**parameters) if path is WHOLE else list(_newest(on_path(path), **parameters))

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model, ModelError
-from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.pricing import Prices
 from assistant.core.values.untrusted import HEADING, as_summary, is_summary
@@ -20,9 +19,6 @@ from assistant.services.limits.usage import add_usage
 from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
-
-# The share of the token limit above which a conversation is summarised, after a run, so that no answer waits for it.
-SUMMARISE_ABOVE = 0.8
 
 
 def summary_message(summary: str, sources: Sequence[str]) -> tuple[Message, ...]:
@@ -40,16 +36,12 @@ def summary_of(conversation: Conversation, path: Path) -> tuple[str, Sequence[st
     return (conversation.summary, conversation.summary_sources) if is_covered else ("", ())
 
 
-async def summarise_if_long(
-    *, key: RunKey, model: Model, prices: Prices, messages: Sequence[Message], tokens: int
-) -> bool:
-    """Summarise a conversation whose `messages` nearly fill `tokens`. A failing model changes nothing.
+async def summarise_conversation(*, key: RunKey, model: Model, prices: Prices, tokens: int) -> bool:
+    """Summarise a conversation, so that it has at most `tokens`. A failing model changes nothing.
 
     Returns:
         Whether a new summary was stored.
     """
-    if not tokens or sum(map(estimate, messages)) <= tokens * SUMMARISE_ABOVE:
-        return False
     conversation = await in_database(_conversation, key=key)
     path = shown_path(conversation)
     history = await in_database(unsummarised_messages, conversation=conversation, path=path)
@@ -64,7 +56,7 @@ async def summarise_if_long(
         shorter = await summarise(
             model,
             [*summary_message(*summary_of(conversation, path)), *history],
-            tokens=int(tokens * SUMMARISE_ABOVE),
+            tokens=tokens,
             on_usage=spend,
         )
     except ModelError as exc:

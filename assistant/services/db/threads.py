@@ -8,23 +8,44 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Barrier, Lock
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from assistant.services import gauges
-from assistant.services.db.shares import share
 from assistant.services.errors import DATABASE_ERRORS, describe_outage, storage_problem
 from assistant.services.round_robin import RoundRobin
 from assistant.toolkit.carried_context import CarriedContext
 
-P = ParamSpec("P")
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+# The tenants' ids, comma separated: see `tenancy.row_scope`.
+tenants: ContextVar[str] = ContextVar("visible_tenants", default="")
+_name: ContextVar[str] = ContextVar("database_share", default="")
+
+
+def share() -> str:
+    """Return the name of the share: that of `in_share`, else the tenants."""
+    return _name.get() or tenants.get()
+
+
+@contextmanager
+def in_share(name: str) -> Iterator[None]:
+    """Use a share of its own in a block, where the tenant is not known yet."""
+    token = _name.set(name)
+    try:
+        yield
+    finally:
+        _name.reset(token)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # `in_database_with_retry` waits this long for a database that cannot be reached.
 MAX_RETRY_SECONDS = 30.0

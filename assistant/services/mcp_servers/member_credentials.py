@@ -16,7 +16,7 @@ from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
 from assistant.services.mcp_servers.servers import read_headers
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.members import Member
-from assistant.toolkit.given_text import stripped
+from assistant.toolkit.text import stripped
 
 MAX_SECRET = 4_000
 

@@ -16,7 +16,7 @@ from assistant.models import McpCredential, McpServer
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
-from assistant.toolkit.given_text import trimmed
+from assistant.toolkit.text import trimmed
 
 # Prefixes of tools' names. Names of assistants as tools begin with `ask_`.
 PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)

@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 
 from assistant.core.conversation.agui_messages import FILE_PROVIDER
 from assistant.services.errors import Refused
-from assistant.services.text import MAX_TEXT
 from assistant.toolkit.text import clean_text
 
 REFUSED = "attachment_refused"
@@ -115,13 +114,3 @@ def _name(metadata: object, kind: str) -> str:
     given = metadata if isinstance(metadata, Mapping) else {}
     name = given.get("filename") or given.get("name")
     return clean_text(name)[:300] if isinstance(name, str) else kind
-
-
-def check_text(text: str, *, has_files: bool) -> str:
-    """Return a message's text. Raises `Refused` if it is too long, or empty without a file."""
-    if len(text) > MAX_TEXT:
-        raise Refused("invalid_input", _("A message holds at most %(count)d characters.") % {"count": MAX_TEXT})
-    text = clean_text(text)
-    if not text.strip() and not has_files:
-        raise Refused("invalid_input", _("A message must not be empty."))
-    return text

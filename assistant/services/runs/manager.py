@@ -24,8 +24,8 @@ from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
 from assistant.services.eventlog.log import PATH
 from assistant.services.eventlog.member_notices import connect
-from assistant.services.limits.place import Place
 from assistant.services.limits.quota_ledger import record_quota_reached
+from assistant.services.limits.run_queue import Place
 from assistant.services.loop_services import new_services
 from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool

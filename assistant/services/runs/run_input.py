@@ -13,13 +13,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
+from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
+from assistant.core.values.messages import AttachedFile, Message
+from assistant.core.values.untrusted import bounded_sources
 from assistant.models import Run
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import client_tools_of
-from assistant.services.runs.content_parts import File, check_text, parse_parts
+from assistant.services.runs.content_parts import File, parse_parts
 from assistant.services.runs.input.forwarded_props import NO_OPTIONS, PromptTest, parse_forwarded_props
 from assistant.services.runs.input.ids import (
     MAX_CLIENT_ID,
@@ -30,6 +33,7 @@ from assistant.services.runs.input.ids import (
 )
 from assistant.services.runs.input.page_context import parse_context, parse_state
 from assistant.services.runs.input.resume_entries import Resume, parse_resume
+from assistant.services.text import MAX_TEXT
 from assistant.toolkit import Tool
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.validation_errors import problems
@@ -55,6 +59,11 @@ class TextMessage:
     text: str
     files: tuple[File, ...] = ()
     sources: tuple[str, ...] = ()
+
+    def stored(self, files: tuple[AttachedFile, ...] = ()) -> Message:
+        """Return the message to store, with its files."""
+        sources = bounded_sources((*self.sources, *(file.name for file in files)))
+        return Message("user", self.text, id=self.id, sources=sources, attachments=files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,11 @@ class RunInput:
     def has_files(self) -> bool:
         """Whether its message comes with files."""
         return self.message is not None and bool(self.message.files)
+
+    @property
+    def names_place(self) -> bool:
+        """Whether it says itself what it follows."""
+        return bool(self.follows is not None or self.parent or self.replaces or self.asked_last)
 
     @property
     def thread(self) -> str:
@@ -282,3 +296,13 @@ def parse_text(content: str | list[Any]) -> str:
             raise Refused("invalid_input", "A message may have only text parts.")
         content = "\n".join(part.text for part in content)
     return check_text(content, has_files=False)
+
+
+def check_text(text: str, *, has_files: bool) -> str:
+    """Return a message's text. Raises `Refused` if it is too long, or empty without a file."""
+    if len(text) > MAX_TEXT:
+        raise Refused("invalid_input", _("A message holds at most %(count)d characters.") % {"count": MAX_TEXT})
+    text = clean_text(text)
+    if not text.strip() and not has_files:
+        raise Refused("invalid_input", _("A message must not be empty."))
+    return text

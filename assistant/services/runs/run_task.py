@@ -21,27 +21,60 @@ from assistant.core.values import events
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.messages import not_superseded
 from assistant.services import metrics
-from assistant.services.conversations.provider_states import with_sealed_states
+from assistant.services.conversations.stored_messages import with_sealed_states
 from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
-from assistant.services.limits.place import Place
+from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.extensions.run_extension import FinishedRun
-from assistant.services.runs.idle_moment import idle_moments
 from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.runs.run_start import RunStart
-from assistant.services.toolcalls.tracing import fail, fell_back, span_of_run
+from assistant.services.toolcalls.tracing import fail, fell_back, is_observed, span_of_run
 from assistant.toolkit.logs import run_log_context
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
+
+# How long optional work waits. What has waited longer is left out: answers have priority.
+IDLE_SECONDS = 60.0
+
+
+class IdleMoments:
+    """Knows which runs of one event loop wait for their first token."""
+
+    def __init__(self) -> None:
+        self._waiting: set[int] = set()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    def begin(self, pk: int) -> None:
+        """Note that a run waits for its first token, until `end`."""
+        self._waiting.add(pk)
+        self._is_idle.clear()
+
+    def end(self, pk: int) -> None:
+        """Note that a run has its first token, or has ended; later calls do nothing."""
+        self._waiting.discard(pk)
+        if not self._waiting:
+            self._is_idle.set()
+
+    async def wait(self) -> None:
+        """Wait for an idle moment. Raises `TimeoutError` if there is none within `IDLE_SECONDS`."""
+        async with asyncio.timeout(IDLE_SECONDS):
+            while self._waiting:
+                await self._is_idle.wait()
+
+
+idle_moments = PerLoop(IdleMoments)
+
 
 # Events that begin with a model's first token.
 _FIRST_TOKEN = events.TextMessageStart | events.ReasoningMessageStart | events.ToolCallStart
@@ -158,14 +191,15 @@ class RunTask:
                 raise
 
     async def _work(self) -> None:
-        with (
-            run_log_context(self._plan.context),
-            span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.answering.replaced) as span,
-        ):
-            await self._drive()
-            fell_back(span, self._transcript.timeline)
-            if self._failure:
-                fail(span, self._failure)
+        with run_log_context(self._plan.context):
+            if not is_observed():
+                await self._drive()
+                return
+            with span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.answering.replaced) as span:
+                await self._drive()
+                fell_back(span, self._transcript.timeline)
+                if self._failure:
+                    fail(span, self._failure)
 
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._store_checkpoints(), name=f"checkpoints-{self.key.pk}")

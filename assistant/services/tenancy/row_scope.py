@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from assistant.services.db.shares import tenants as _tenants
+from assistant.services.db.threads import tenants as _tenants
 
 NO_TENANTS = ""
 ALL_TENANTS = "*"

@@ -19,10 +19,15 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.toolcalls.approvers import check_approver
-from assistant.services.toolcalls.late_outcomes import LateEnds, record_late_outcome
 from assistant.services.toolcalls.midway_questions import to_store
-from assistant.services.toolcalls.outcome_columns import date_approvals, outcome_columns
-from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota
+from assistant.services.toolcalls.run_journal import (
+    MAX_STORED_CHARACTERS,
+    LateEnds,
+    above_quota,
+    date_approvals,
+    outcome_columns,
+    record_late_outcome,
+)
 from assistant.services.toolpolicy.catalogue import registry
 
 # A call that has not ended after this time has lost its process, or nobody has approved or declined it.

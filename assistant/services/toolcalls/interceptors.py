@@ -1,18 +1,35 @@
-"""The interceptors around tool calls, over MCP too, and around model calls: built in or named by settings."""
+"""The interceptors around tool calls, over MCP too, and around model calls: built in or named by settings.
+
+One is built in: it records incidents, such as a tool result with another tenant's rows, for the operator.
+"""
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils.module_loading import import_string
 
-from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.extensions.interceptors import (
+    CallTool,
+    InterceptedModel,
+    Invocation,
+    ModelInterceptor,
+    ToolInterceptor,
+)
 from assistant.core.llm.protocol import Model
-from assistant.services.toolcalls.incidents import report_incidents
+from assistant.models import Incident
+from assistant.services.db.threads import in_database
+from assistant.services.tenant_events import TOOL_INCIDENT, record_event
 from assistant.services.toolcalls.tracing import is_observed, trace_call, traced
+from assistant.toolkit import ForeignRow, ToolResult
 from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.context import UserId
+
+logger = logging.getLogger(__name__)
 
 
 @lru_cache
@@ -46,6 +63,38 @@ def tool_interceptors() -> tuple[ToolInterceptor, ...]:
 
 def with_interceptors(model: Model, *, tenant: str) -> Model:
     """Wrap a model in tracing and in `ASSISTANT_MODEL_INTERCEPTORS`."""
-    traced_model = traced(model, tenant=tenant)
+    traced_model = traced(model, tenant=tenant) if is_observed() else model
     own: tuple[ModelInterceptor, ...] = load_interceptors(*settings.ASSISTANT_MODEL_INTERCEPTORS)
     return InterceptedModel(traced_model, own) if own else traced_model
+
+
+async def report_incidents(invocation: Invocation, call: CallTool) -> ToolResult:
+    """An interceptor that records an incident if a result contains another tenant's row; the call fails."""
+    try:
+        return await call(invocation)
+    except ForeignRow as exc:
+        logger.critical("%s", exc)
+        await in_database(record_incident, invocation=invocation, description=str(exc))
+        raise
+
+
+@transaction.atomic
+def record_incident(*, invocation: Invocation, description: str) -> Incident:
+    """Store an incident and record its event."""
+    context = invocation.context
+    user_id: UserId = context.user.id
+    incident = Incident.objects.create(
+        tenant_id=int(context.tenant.id or 0),
+        user_id=user_id,
+        tool=invocation.tool.name,
+        run_id=context.run_id,
+        call_id=context.tool_call_id,
+        description=description,
+    )
+    record_event(
+        tenant_id=incident.tenant_id,
+        event=TOOL_INCIDENT,
+        data={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
+        event_key=str(incident.pk),
+    )
+    return incident

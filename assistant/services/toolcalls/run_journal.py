@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -22,12 +24,11 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
-from assistant.services.toolcalls.late_outcomes import LateEnds, record_late_outcome
 from assistant.services.toolcalls.midway_questions import to_store
-from assistant.services.toolcalls.outcome_columns import bounded_display, date_approvals, outcome_columns
 from assistant.services.toolcalls.pending_calls import begin_waits, known_outcomes, outcome_of_call, record_waits
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
+from assistant.toolkit.calls.results import stored
 
 # The length of a stored text of a model, such as arguments over MCP.
 MAX_STORED_CHARACTERS = 200_000
@@ -284,7 +285,88 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full else "",
         display=bounded_display(outcome.display),
-        asked=to_stored(outcome.sub_agents),
+        asked=to_stored(outcome.sub_agents) if outcome.sub_agents else None,
         questions="" if outcome.asked is None else to_store(outcome),
         **outcome_columns(outcome),
     )
+
+
+# The size of what a tool displays, as JSON, for pages to show again after a reload.
+MAX_STORED_DISPLAY_BYTES = 200_000
+
+
+def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
+    """Return the columns of a call's row that hold its outcome."""
+    return {
+        "status": outcome.status,
+        "rule": outcome.rule[:300],
+        "result": stored(outcome.full or outcome.content),
+        "sources": list(outcome.sources),
+        "error": outcome.error,
+        "error_id": outcome.error_id,
+        "duration_ms": outcome.duration_ms,
+    }
+
+
+def date_approvals(calls: QuerySet[ToolCall], outcomes: Iterable[ToolOutcome]) -> None:
+    """Set, by the database's clock, when approval was requested for those of `calls` that wait for it.
+
+    Approvals expire by that clock, and the host's may be a day behind.
+    """
+    waiting = [outcome.call.id for outcome in outcomes if outcome.status == "awaiting_approval"]
+    if waiting:
+        calls.filter(call_id__in=waiting).update(started_at=DatabaseTime())
+
+
+def bounded_display(display: object) -> object:
+    """Return what a tool displays, or None if it is too large to store."""
+    return None if display is None or len(msgspec.json.encode(display)) > MAX_STORED_DISPLAY_BYTES else display
+
+
+# How a call ended, by the status of its late outcome; else it completed.
+_ENDINGS = {"error": "failed", "cancelled": "was stopped", "unknown": "was stopped"}
+
+
+class LateEnds:
+    """The late ends of a journal's calls. What the model read is recorded first, because it would replace them.
+
+    Args:
+        record: adds a late outcome to the row of its call.
+    """
+
+    def __init__(self, record: Callable[[ToolOutcome], Awaitable[None]]) -> None:
+        self._record = record
+        self._waiting: dict[str, ToolOutcome] = {}
+        self._recorded: set[str] = set()
+
+    async def add(self, outcome: ToolOutcome) -> None:
+        """Record a late outcome, as soon as what the model read is recorded."""
+        if outcome.call.id in self._recorded:
+            await self._record(outcome)
+        else:
+            self._waiting[outcome.call.id] = outcome
+
+    async def after(self, outcomes: Sequence[ToolOutcome]) -> None:
+        """Record the late ends of calls whose outcomes were just recorded."""
+        self._recorded.update(outcome.call.id for outcome in outcomes)
+        for call_id in self._recorded.intersection(self._waiting):
+            await self._record(self._waiting.pop(call_id))
+
+
+def record_late_outcome(*, calls: QuerySet[ToolCall], outcome: ToolOutcome) -> None:
+    """Add the outcome to the row of a call that timed out or was cancelled; what the model read stays.
+
+    Args:
+        calls: the calls of the same run, or those of a member outside of runs.
+    """
+    unwaited = calls.filter(call_id=outcome.call.id, status__in=(ToolCall.Status.TIMEOUT, ToolCall.Status.CANCELLED))
+    ending = _ENDINGS.get(outcome.status, "completed")
+    unknown = " Whether it took effect is not known." if outcome.status == "unknown" else ""
+    for row in unwaited.only("pk", "result", "told", "error"):
+        said = f"{row.error or row.result} It {ending} after {outcome.duration_ms / 1000:.3g} seconds.{unknown}"
+        unwaited.filter(pk=row.pk).update(
+            told=row.told or row.result,
+            result=stored(outcome.full or outcome.content),
+            error=said.lstrip(),
+            duration_ms=outcome.duration_ms,
+        )

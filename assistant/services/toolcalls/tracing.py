@@ -34,9 +34,7 @@ def span_of_run(plan: Plan, *, thread: str, replaced: str) -> AbstractContextMan
 
 
 def traced(model: Model, *, tenant: str) -> Model:
-    """Wrap a model in spans, if they are collected."""
-    if not is_observed():
-        return model
+    """Wrap a model in spans."""
     return InterceptedModel(model, [model_spans(model, tenant=tenant, content=settings.ASSISTANT_TRACE_CONTENT)])
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from assistant.toolkit.carried_context import CarriedContext
+from assistant.toolkit.carried_context import CarriedContext, PoolThread, set_loop_pool_cleanup
 from assistant.toolkit.context import home_loop
-from assistant.toolkit.thread_context import PoolThread, set_loop_pool_cleanup
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
 from assistant.toolkit.calls.left_awaitables import AwaitableLeft
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
-from assistant.toolkit.context import ToolContext
+from assistant.toolkit.context import ToolContext, as_tool_sees
 from assistant.toolkit.definition.augmentation import Augmentation, augmentation_of
 from assistant.toolkit.definition.checks import check_definition
 from assistant.toolkit.definition.conditions import offer_here
@@ -30,7 +30,6 @@ from assistant.toolkit.definition.results import ResultConverter, of_value
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.definition.texts import LazyText, Text
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.read_context import as_tool_sees
 from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form

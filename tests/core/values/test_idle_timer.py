@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from assistant.core.values.idle_timer import IdleTimer
+from assistant.core.values.deadline import IdleTimer
 from tests.toolkit.test_call import eventually
 
 

@@ -15,8 +15,8 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import AskModel, InterceptedModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.turn.loop import run_turn
+from assistant.core.values.deadline import IdleTimer
 from assistant.core.values.events import Event, RunError, TextMessageContent
-from assistant.core.values.idle_timer import IdleTimer
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.openai import OpenAIModel
 from assistant.providers.openai_wire.fast_paths.direct_body import ReadLoop

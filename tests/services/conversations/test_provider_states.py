@@ -18,8 +18,7 @@ from assistant.core.values.messages import Message, ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.providers.openai_wire.provider_state import MAX_BYTES, CallState, read_state, written_state
-from assistant.services.conversations.provider_states import with_sealed_states
-from assistant.services.conversations.stored_messages import recent_messages, store_messages
+from assistant.services.conversations.stored_messages import recent_messages, store_messages, with_sealed_states
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.key_rotation import rotate
 from tests.base import Cast

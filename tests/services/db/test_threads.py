@@ -12,8 +12,7 @@ import pytest
 from django.db import connection
 from django.utils.translation import get_language, override
 
-from assistant.services.db.shares import in_share, share
-from assistant.services.db.threads import FairThreads, in_database
+from assistant.services.db.threads import FairThreads, in_database, in_share, share
 from assistant.services.files.reader_threads import in_reader
 from assistant.services.tenancy.members import find_member
 from assistant.services.tenancy.row_scope import tenant_scope

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from pytest_django.fixtures import Settings
 
-from assistant.services.runs.idle_moment import IdleMoments
+from assistant.services.runs.run_task import IdleMoments
 from assistant.testing import ChatTester
 from tests.base import Cast
 from tests.fake_answers import reply

@@ -15,8 +15,7 @@ from assistant.models import ToolCall
 from assistant.services.run_key import key_of
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import call_tool
-from assistant.services.toolcalls.late_outcomes import record_late_outcome
-from assistant.services.toolcalls.run_journal import calls_of_run
+from assistant.services.toolcalls.run_journal import calls_of_run, record_late_outcome
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.base import Cast

@@ -38,7 +38,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.extension import Interceptors
 from assistant.providers import ScriptedModel
 from assistant.services.toolcalls.tracing import fail, run_span, trace_call, traced
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, tool
@@ -228,7 +228,7 @@ from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.extension import Interceptors
 from assistant.providers import ScriptedModel
 from assistant.toolkit import TenantInfo, tool
 

@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from assistant.core.values.idle_timer import IdleTimer
+from assistant.core.values.deadline import IdleTimer
 from assistant.toolkit.fast_paths import is_used
 
 if TYPE_CHECKING:

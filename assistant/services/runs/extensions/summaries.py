@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.services.conversations.summaries import summarise_if_long
+from assistant.core.values.history_window import estimate
+from assistant.services.conversations.summaries import summarise_conversation
 from assistant.services.eventlog.log import SUMMARY
 from assistant.services.runs.extensions.run_extension import FinishedRun, RunExtension
+
+# The share of the token limit above which a conversation is summarised, after a run, so that no answer waits for it.
+SUMMARISE_ABOVE = 0.8
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,11 @@ class Summaries(RunExtension[None]):
     follows = True
 
     async def followed(self, run: FinishedRun) -> None:
-        is_new = await summarise_if_long(
-            key=run.key,
-            model=run.answered_by.model,
-            prices=run.answered_by.prices,
-            messages=(*run.plan.messages, *run.messages),
-            tokens=run.plan.settings.history_tokens,
-        )
-        if is_new:
+        most = run.plan.settings.history_tokens * SUMMARISE_ABOVE
+        if sum(map(estimate, (*run.plan.messages, *run.messages))) <= most:
+            return
+        answered_by = run.answered_by
+        if await summarise_conversation(
+            key=run.key, model=answered_by.model, prices=answered_by.prices, tokens=int(most)
+        ):
             await run.log.publish_change(run.key.thread, SUMMARY)

@@ -9,22 +9,21 @@ from typing import Any
 from django.db.models import BooleanField, CharField, Func, JSONField
 
 from assistant.core.conversation.paths import WHOLE, Path
+from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
-from assistant.core.values.messages import Message
-from assistant.models import Conversation, Run
+from assistant.core.values.messages import Message, Usage
+from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import may_fall_back, settings_of
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_message, summary_of
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
-from assistant.services.limits.quota_ledger import reserve_run
+from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.runs.leases import LEASE_END
-from assistant.services.runs.opening.answering import Answering, answering
-from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
-from assistant.services.runs.opening.expected_use import UNCOUNTED, estimate_of_run
 from assistant.services.runs.opening.opening_query import OpeningState
-from assistant.services.runs.opening.run_setup import RunName, RunSetup
+from assistant.services.runs.opening.run_setup import Answering, RunName, RunSetup, answering, chosen_provider, setup_of
+from assistant.services.runs.opening.sent_files import estimate_files
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
@@ -137,10 +136,23 @@ def begin_run(
         setup,
         answering=found,
         history=history,
-        summary=summary_message(*summary_of(conversation, path)),
+        summary=summary_message(*summary_of(conversation, path)) if conversation.summary else (),
         position=conversation.message_count + len(new),
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
         answers=answers,
         is_heard=setup.is_heard and answers is None,
     )
+
+
+UNCOUNTED = Estimate(0, 0, 0)
+
+
+def estimate_of_run(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
+    """Return what a run will use: the conversation that the model is sent, one answer, and `messages`."""
+    input_tokens = sum(map(estimate, history)) + estimate_files(setup, history)
+    if assistant.history_tokens:
+        input_tokens = min(input_tokens, assistant.history_tokens)
+    usage = Usage(input_tokens + estimate_tokens(setup.system_prompt), EXPECTED_OUTPUT_TOKENS)
+    choice = setup.provider
+    return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)

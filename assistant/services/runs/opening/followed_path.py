@@ -65,6 +65,24 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
         after = _cut_place(given.before, conversation, history)
     if after is None and shown is WHOLE:
         return Followed(shown, history)
+    return _path_after(after, shown, history, conversation)
+
+
+def cut_path(before: Sequence[tuple[str, str]], conversation: Conversation, history: list[Message]) -> Followed:
+    """Return what a run follows in a conversation without branches, whose end is not that of the client's history.
+
+    Args:
+        before: ids and roles of the client's messages before the new one, newest first.
+        history: the newest messages of the conversation, oldest first.
+
+    Raises:
+        Refused: as `followed_path` does.
+    """
+    after = _cut_place(before, conversation, history)
+    return Followed(WHOLE, history) if after is None else _path_after(after, WHOLE, history, conversation)
+
+
+def _path_after(after: int | None, shown: Path, history: list[Message], conversation: Conversation) -> Followed:
     tree = tree_of(conversation)
     path = shown if after is None or after == (tree.end if shown.stop is None else shown.stop) else tree.until(after)
     if after is not None:

@@ -32,8 +32,6 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
     Raises:
         AnsweredAlready: other answers have continued the run of this id.
     """
-    if same_run is None and not given.resume:
-        return None  # without making a query, as nearly always
     runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation)
     answers = digest_of_answers(given.resume) if given.resume else ""
     if answers:
@@ -52,7 +50,7 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
 
 
 def name_of(given: RunInput, *, is_known: bool) -> RunName:
-    """Return the names of a new run. If its id `is_known`, it continues that run, and has an id of its own besides."""
+    """Return the names of a run that answers. If its id `is_known`, it continues that run, and has one of its own."""
     answers = digest_of_answers(given.resume) if given.resume else ""
     return RunName(uuid.uuid4().hex, given.run_id, answers) if is_known else RunName(given.run_id, "", answers)
 

@@ -20,7 +20,7 @@ from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.opening.known_runs import AnsweredAlready
-from assistant.services.runs.opening.sent_files import user_message
+from assistant.services.runs.opening.sent_files import claimed_files
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.waits import NO_WAITS, Waits, read_waits
 from assistant.services.toolcalls.approvers import check_approver
@@ -50,18 +50,21 @@ def extract_new_input(
 
     Raises:
         Refused: `invalid_input`, if an approval does not exist, was answered or has expired, or if nothing is new;
-            `attachment_refused`, as `user_message` does.
+            `attachment_refused`, as `claimed_files` does.
     """
     pending = open_calls(history)
     waits = read_waits(given, pending, conversation) if pending else NO_WAITS
     if pending and (given.resume or given.must_answer):
         _check_coverage(given, pending, conversation)
-    new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
-    decisions = _record_decisions(given, pending, decided_by, conversation, waits)
+    known = {message.id for message in history}
+    new = _new_tool_results(given, pending, known, conversation) if pending and given.tool_answers else []
+    decisions = _record_decisions(given, pending, decided_by, conversation, waits) if given.resume else {}
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
-        sources = (*given.message.sources, *_sources_of_replaced(given, conversation))
-        new.append(user_message(replace(given.message, sources=sources), conversation))
+        replaced = _sources_of_replaced(given, conversation) if given.replaces else ()
+        sources = (*given.message.sources, *replaced)
+        files = claimed_files(given.message, conversation) if given.message.files else ()
+        new.append(replace(given.message, sources=sources).stored(files))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
     if not (new or decisions or is_unanswered or waits.is_answer):
@@ -71,8 +74,6 @@ def extract_new_input(
 
 def _sources_of_replaced(given: RunInput, conversation: Conversation) -> list[str]:
     """Return where untrusted text in the question came from that the message is a change of: it may be in this too."""
-    if not given.replaces:
-        return []
     rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=conversation.tenant_id)
     return rows.filter(message_id=given.replaces).values_list("sources", flat=True).first() or []
 
@@ -171,8 +172,6 @@ def _new_tool_results(
     given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation
 ) -> list[Message]:
     """Return the new results of client-side calls, one for each. Results for the server's tools are ignored."""
-    if not given.tool_answers or not pending:
-        return []
     own = ToolCall.objects.filter(
         tenant_id=conversation.tenant_id, run__conversation=conversation, call_id__in=list(pending)
     )

@@ -16,6 +16,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.fields import OnDisconnect, WhenBusy
+from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
@@ -28,6 +29,7 @@ from assistant.services.runs.opening.followed_path import (
     Followed,
     as_version,
     begin_branch,
+    cut_path,
     followed_path,
     model_that_goes_on,
 )
@@ -37,7 +39,7 @@ from assistant.services.runs.opening.new_input import check_decisions, extract_n
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_extensions import extensions_of
-from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.opening.run_setup import OpenedRun, RunName, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import CallerSettings, RunInput
@@ -171,8 +173,9 @@ def _state(member: Member, assistant_slug: str, given: RunInput, *, is_counted: 
 
 
 def _known(given: RunInput, state: OpeningState) -> Run | None:
-    found = state.conversation
-    return None if found is None else known_run(given=given, conversation=found, same_run=state.same_run)
+    if state.conversation is None or (state.same_run is None and not given.resume):
+        return None
+    return known_run(given=given, conversation=state.conversation, same_run=state.same_run)
 
 
 class _Where(NamedTuple):
@@ -199,9 +202,14 @@ def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
     if found is None:
         conversation = _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
         return _Where(conversation, FROM_START, given, has_message=False, test=test)
-    run_input, has_message = as_version(given, found, has_message=state.has_message)
-    followed = followed_path(run_input, found, has_message=has_message)
-    return _Where(found, followed, run_input, has_message, test)
+    if found.branches or state.has_message or given.resume or given.names_place:
+        run_input, has_message = as_version(given, found, has_message=state.has_message)
+        followed = followed_path(run_input, found, has_message=has_message)
+        return _Where(found, followed, run_input, has_message, test)
+    history = recent_messages(conversation=found, path=WHOLE)
+    is_cut = bool(given.before and history) and given.before[0][0] != history[-1].id
+    followed = cut_path(given.before, found, history) if is_cut else Followed(WHOLE, history)
+    return _Where(found, followed, given, has_message=False, test=test)
 
 
 class _New(NamedTuple):
@@ -251,7 +259,7 @@ def _begin(
         member=member,
         state=state,
         conversation=conversation,
-        name=name_of(given, is_known=state.same_run is not None),
+        name=name_of(given, is_known=state.same_run is not None) if given.resume else RunName(given.run_id),
         follows=given.follows or given.parent,
         path=where.followed.path,
         owner=owner,

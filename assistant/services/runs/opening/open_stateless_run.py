@@ -8,6 +8,7 @@ from dataclasses import replace
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run
 from assistant.models.conversations import ToolsInTests
 from assistant.services.conversations.returned_marks import with_known_marks
@@ -20,7 +21,7 @@ from assistant.services.runs.opening.open_run import TITLE_LENGTH
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName
-from assistant.services.runs.opening.sent_files import check_files, check_model_reads, user_message, with_file_contents
+from assistant.services.runs.opening.sent_files import check_files, check_model_reads, claimed_files, with_file_contents
 from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.runs.run_input import TextMessage
@@ -78,7 +79,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         test_tools="" if given.answers is None else ToolsInTests.REPLAY,
     )
     messages = tuple(
-        user_message(TextMessage(one.id, one.content, given.files[one.id]), conversation)
+        _with_files(TextMessage(one.id, one.content, given.files[one.id]), conversation)
         if one.id in given.files
         else one
         for one in messages
@@ -114,3 +115,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         response_format=None if setup.settings.answer_schema else given.response_format,
     )
     return OpenedRun(key, setup)
+
+
+def _with_files(message: TextMessage, conversation: Conversation) -> Message:
+    return message.stored(claimed_files(message, conversation))

@@ -9,13 +9,12 @@ from functools import partial
 from django.conf import settings
 from django.utils import timezone
 
-from assistant.core.extensions.around_tools import Interceptors
-from assistant.core.extensions.extension import acting
+from assistant.core.extensions.extension import Interceptors, acting
 from assistant.core.llm.typed_output import SchemaOutput
 from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.result_cache import Cache
-from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.toolcalls.tool_search import OFFERED_AT_ONCE, SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
 from assistant.core.values.switched_off import note_of_tools_off
@@ -67,6 +66,10 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         # Caches are shared with all other runs, where results that a test made up must never get to.
         uncached = (one for one in interceptors if not isinstance(one, Cache))
         toolset, interceptors = setup.answers.over(toolset), (*uncached, setup.answers)
+    if setup.interrupted.doubtful:
+        toolset = setup.interrupted.over(toolset)
+    if setup.has_delegates or len([entry for entry in setup.tools if entry.policy != "off"]) > OFFERED_AT_ONCE:
+        toolset = SearchingToolset(toolset)
     can_ask = not (setup.is_stateless or setup.is_unattended)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     fallback = setup.answering.fallback
@@ -79,7 +82,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     return Plan(
         model=model,
         messages=messages,
-        toolset=SearchingToolset(setup.interrupted.over(toolset) if setup.interrupted.doubtful else toolset),
+        toolset=toolset,
         context=context,
         settings=setup.settings,
         allowances=setup.allowances,

@@ -1,26 +1,70 @@
-"""What opening a run returns: its key, and all that its plan is built from."""
+"""What opening a run returns: its key, and all that its plan is built from, by configuration alone at first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
+from assistant.models import Assistant
 from assistant.models.fields import OnDisconnect
-from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.assistants.configuration import may_fall_back, prompt_of, settings_of
+from assistant.services.assistants.fallback_choice import fallback_of
+from assistant.services.assistants.prompt_values import PromptValues
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
+from assistant.services.assistants.soft_threshold import SoftModel
+from assistant.services.errors import Refused
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.runs.opening.answering import Answering
 from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
+from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.opening.tool_answers import ToolAnswers
+from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import Quotas
-from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
 from assistant.toolkit import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What answers in a run.
+
+    Attributes:
+        provider: the provider and its model.
+        soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
+        fallback: what takes over when `provider` cannot answer; None if nothing does.
+        replaced: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
+    """
+
+    provider: ProviderChoice
+    soft: SoftModel | None = None
+    fallback: ProviderChoice | None = None
+    replaced: str = ""
+
+
+def answering(
+    own: ProviderChoice, *, assistant: Assistant, soft: SoftModel | None, is_replaced: bool = True
+) -> Answering:
+    """Return what answers in a run of an assistant.
+
+    Args:
+        own: the assistant's choice.
+        soft: what answers in place of what an assistant would choose; None below the soft threshold.
+        is_replaced: whether that holds for this run, and not only for the assistants that it asks.
+    """
+    choice = soft.instead_of(own, assistant) if soft is not None and is_replaced else own
+    return Answering(
+        choice,
+        soft,
+        fallback=fallback_of(assistant=assistant, choice=choice, own=own) if may_fall_back(assistant) else None,
+        replaced="" if choice is own or choice.label == own.label else own.label,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +150,64 @@ class OpenedRun:
     setup: RunSetup | None = None
     is_fresh: bool = False
     on_disconnect: OnDisconnect = OnDisconnect.CONTINUE
+
+
+def setup_of(
+    *,
+    member: Member,
+    state: OpeningState,
+    choice: ProviderChoice,
+    quotas: Quotas,
+    allowed_tools: frozenset[str] | None = None,
+) -> RunSetup:
+    """Return the setup of a member's run with an assistant, without a conversation.
+
+    Args:
+        state: from `read_opening_state`.
+        allowed_tools: the names of the only tools to offer; None for all.
+    """
+    assistant = state.assistant
+    tools = effective_tools(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        narrowing=allowed_tools,
+        switches=state.switches,
+    )
+    return RunSetup(
+        assistant_slug=assistant.slug,
+        system_prompt=prompt_of(assistant, partial(PromptValues, tenant=assistant.tenant, user_id=member.user_id)),
+        history=(),
+        answering=Answering(choice),
+        settings=settings_of(assistant, choice),
+        tools=tuple(tools),
+        client_tools=(),
+        decisions={},
+        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation the type does not know
+        summary=(),
+        position=0,
+        is_heard=state.is_heard,
+        quotas=quotas,
+        allowed_tools=allowed_tools,
+    )
+
+
+def answered_by(setup: RunSetup, found: Answering, *, assistant: Assistant) -> RunSetup:
+    """Return a setup with what answers, and with the assistant's settings for that."""
+    is_same = found.provider is setup.provider
+    return replace(
+        setup, answering=found, settings=setup.settings if is_same else settings_of(assistant, found.provider)
+    )
+
+
+def chosen_provider(assistant: Assistant, model: str) -> ProviderChoice:
+    """Return what answers for an assistant: its own model, or `model`, one of its others.
+
+    Raises:
+        Refused: `invalid_input`, if the assistant does not list the model.
+    """
+    choice = choose_provider(assistant)
+    try:
+        return choose_other_model(choice, assistant, model) if model else choice
+    except ValueError as exc:
+        raise Refused("invalid_input", str(exc)) from exc

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from assistant.core.values.history_window import IMAGE_TOKENS
 from assistant.core.values.messages import AttachedFile, Message
-from assistant.core.values.untrusted import bounded_sources, fenced
+from assistant.core.values.untrusted import fenced
 from assistant.models import Attachment, Conversation, Tenant
 from assistant.providers.sent_media import MAX_PDFS
 from assistant.services.assistants.provider_choice import ProviderChoice
@@ -56,23 +56,12 @@ CANNOT_READ_SCANS = gettext_noop(
 SCAN = "It holds only pictures of pages, which are not shown here, and no text. Say so if the answer depends on it."
 
 
-def user_message(given: TextMessage, conversation: Conversation) -> Message:
-    """Return the message to store, with its files, which belong to the conversation from now on.
+def claimed_files(given: TextMessage, conversation: Conversation) -> tuple[AttachedFile, ...]:
+    """Return the files of a message, which belong to the conversation from now on.
 
     Raises:
         Refused: `attachment_refused`, one is not there, was sent elsewhere, or is another person's.
     """
-    files = _claimed(given, conversation)
-    return Message(
-        "user",
-        given.text,
-        id=given.id,
-        sources=bounded_sources((*given.sources, *(file.name for file in files))),
-        attachments=files,
-    )
-
-
-def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFile, ...]:
     ids = list(dict.fromkeys(file for file in given.files if isinstance(file, uuid.UUID)))
     if not ids:
         return ()

@@ -10,16 +10,14 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from assistant.core.llm.usage_estimate import schema_tokens
-from assistant.core.turn.offer import offered_tools
+from assistant.core.turn.model_requests import offered_tools
 from assistant.core.values.history_window import estimate_tokens
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.run_key import RunKey
-from assistant.services.runs.opening.answering import answering
-from assistant.services.runs.opening.configured_setup import answered_by, setup_of
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.plan_builder import plan_of
-from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.opening.run_setup import RunSetup, answered_by, answering, setup_of
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.toolpolicy.conditions import answers_of_tools

@@ -13,8 +13,7 @@ from django.utils.translation import activate
 
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import EventLog
-from assistant.services.limits.place import Place
-from assistant.services.limits.run_queue import RunQueue
+from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.limits.shared_queue import hand_over, offer, take_first, waiting_tenants
 from assistant.services.round_robin import WeightedTurns

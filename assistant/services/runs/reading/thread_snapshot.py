@@ -151,10 +151,8 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     transcript, seq = _running_answer(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
     stored_ids = {message.id for message in stored.messages}
     all_messages = [*stored.messages, *(message for message in transcript.messages if message.id not in stored_ids)]
-    sub_agents = {
-        call_id: sub_agents_to_agui(runs)
-        for call_id, runs in {**transcript.sub_agents.by_call(), **stored.sub_agents}.items()
-    }
+    asked = {} if transcript.sub_agents is None else transcript.sub_agents.by_call()
+    sub_agents = {call_id: sub_agents_to_agui(runs) for call_id, runs in {**asked, **stored.sub_agents}.items()}
     messages = _with_call_metadata(_with_sub_agents(to_agui(all_messages), sub_agents), stored.calls)
     for message in messages:
         if message["id"] in stored.stopped and message["role"] == "assistant":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.values.untrusted import ReadText
-from assistant.services.conversations.provider_states import with_unsealed_states
+from assistant.services.conversations.stored_messages import with_unsealed_states
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
@@ -157,4 +157,5 @@ async def _store(run: KnownRun, ending: RunError, last_seq: int) -> None:
         ending=ending_of(ending),
         last_seq=last_seq,
     )
-    await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())
+    if transcript.sub_agents is not None:
+        await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())

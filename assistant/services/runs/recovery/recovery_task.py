@@ -18,8 +18,7 @@ from assistant.services.connections.shutdown import is_shutting_down
 from assistant.services.db.threads import in_database
 from assistant.services.errors import DATABASE_ERRORS
 from assistant.services.eventlog.log import EventLog
-from assistant.services.limits.place import Place
-from assistant.services.limits.run_queue import RunQueue
+from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.roles import starts_queued_runs

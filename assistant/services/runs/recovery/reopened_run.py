@@ -20,15 +20,13 @@ from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.opening.answering import answering
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
-from assistant.services.runs.opening.configured_setup import answered_by, chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import with_page
-from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.opening.run_setup import RunSetup, answered_by, answering, chosen_provider, setup_of
 from assistant.services.runs.opening.sent_files import with_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.tenancy.members import Member, active_keys, find_member

@@ -140,7 +140,7 @@ def run_scripts_of_packages() -> None:
 
 def leave_connections_open() -> None:
     """Threads of the loop keep the connections that a tool's jobs have opened."""
-    from assistant.toolkit.thread_context import set_loop_pool_cleanup
+    from assistant.toolkit.carried_context import set_loop_pool_cleanup
 
     set_loop_pool_cleanup(None)
 

@@ -13,7 +13,7 @@ from django.utils.translation import get_language, override
 from assistant.core.values.pricing import NO_PRICES
 from assistant.models import Provider, Run
 from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.limits.place import Place
+from assistant.services.limits.run_queue import Place
 from assistant.services.limits.shared_queue import offer
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.open_run import open_run

@@ -19,10 +19,9 @@ from assistant.contrib.openai_api.services.responses.request import ResponseRequ
 from assistant.models import Conversation
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.conversations.thread_keys import find_thread
-from assistant.services.runs.content_parts import check_text
 from assistant.services.runs.input.ids import parse_thread
 from assistant.services.runs.input.resume_entries import Resume
-from assistant.services.runs.run_input import CallerSettings, RunInput, TextMessage, ToolAnswer
+from assistant.services.runs.run_input import CallerSettings, RunInput, TextMessage, ToolAnswer, check_text
 from assistant.services.tenancy.members import Member
 
 _CONVERSATION = re.compile(r"conv_(?P<id>[0-9a-f]{32})")
