@@ -95,6 +95,7 @@ INSTALLED_APPS = [
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",
+    "assistant.contrib.receipts",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
     "config.apps.PanelConfig",

@@ -19,6 +19,7 @@ from assistant.admin.welcome_fields import (
 from assistant.models import Assistant
 from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
+from assistant.services.runs.extensions.added import extension_choices
 
 
 class SchemaField(forms.JSONField):
@@ -51,6 +52,14 @@ class AssistantForm(TenantForm):
             ),
             number=MAX_OTHER_MODELS,
         ),
+    )
+
+    extensions = forms.MultipleChoiceField(
+        label=_("Additions"),
+        required=False,
+        choices=extension_choices,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("What optional apps do in this assistant's runs."),
     )
 
     class Meta:

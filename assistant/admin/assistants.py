@@ -22,6 +22,7 @@ from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInl
 from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting
 from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.runs.extensions.added import extension_choices
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import ACTION, knows_tool, switch_target
 from assistant.services.toolpolicy.switchboard import set_switch
@@ -139,6 +140,7 @@ class AssistantAdmin(TenantScopedAdmin):
         *welcome_fieldsets(),
         (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
+        (_("Additions"), {"fields": ("extensions",)}),
         (_("Delegates"), {"fields": ("delegates",)}),
         (
             _("Limits of one run"),
@@ -163,9 +165,11 @@ class AssistantAdmin(TenantScopedAdmin):
         return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out the delegates on the add page: the choices depend on the saved tenant."""
-        found = super().get_fieldsets(request, obj)
-        return [part for part in found if obj is not None or part[1]["fields"] != ("delegates",)]
+        """Leave out what has no choices: delegates before the tenant is saved, and additions of absent apps."""
+        absent = [("delegates",)] if obj is None else []
+        if not extension_choices():
+            absent.append(("extensions",))
+        return [part for part in super().get_fieldsets(request, obj) if part[1]["fields"] not in absent]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)

@@ -195,6 +195,10 @@ class Assistant(models.Model):
         db_default=False,
         help_text=_("After each answer the model is asked for up to three questions that could come next."),
     )
+    extensions = list_field(
+        verbose_name=_("additions"),
+        help_text=_("What optional apps do in this assistant's runs."),
+    )
     when_busy = models.CharField(
         _("a message during an answer"),
         max_length=7,

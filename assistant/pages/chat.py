@@ -34,6 +34,7 @@ from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
+from assistant.services.runs.reading.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 
@@ -132,6 +133,7 @@ def _chat_page(
         "reads_pdfs": provider is not None and provider.reads_pdfs,
         "is_small": provider is not None and provider.is_small,
         "notices": notice_scripts(),
+        "details": detail_scripts(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),

@@ -97,6 +97,7 @@ INSTALLED_APPS += [
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",
+    "assistant.contrib.receipts",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
 ]

@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "assistant.contrib.webhooks",
     "assistant.contrib.bundles",
     "assistant.contrib.timed",
+    "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
 ]
 MIDDLEWARE = [

@@ -147,6 +147,7 @@ class AssistantPart(Part):
     # With defaults, because files from before they existed have none of them.
     when_busy: Literal["", "refuse", "queue", "replace"] = ""
     on_disconnect: Literal["continue", "cancel"] = "continue"
+    extensions: Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(max_length=50)] = []
     takes_context: bool = True
     max_rounds: Count
     max_tool_calls: Count

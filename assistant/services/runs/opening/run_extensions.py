@@ -9,6 +9,7 @@ from django.conf import settings
 from assistant.models import Assistant
 from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.added import added_extensions
 from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
@@ -37,6 +38,8 @@ def extensions_of(
                 found += follow_ups(assistant=assistant, choice=setup.provider)
             if setup.settings.history_tokens:
                 found.append(Summaries())
+    if assistant.extensions:
+        found += added_extensions(key=key, assistant=assistant, tools=setup.tools)
     if settings.DEBUG or assistant.tenant.keeps_requests_until is not None:
         found += kept_requests(key=key, tenant=assistant.tenant)
     return tuple(found)

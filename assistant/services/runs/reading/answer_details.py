@@ -10,6 +10,7 @@ from django.db.models import Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Feedback, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
+from assistant.services.runs.reading.added_details import added_details
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
@@ -21,7 +22,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `isFallback` (if that model took
     over because the first could not answer), `feedback` (`rating`, `comment`), `usage` (`inputTokens`, `outputTokens`
     and `cost` of the whole run) and `sources` (the passages that the run's answer names, each with `number`,
-    `source_id`, `source`, `heading`, `page` and `text`).
+    `source_id`, `source`, `heading`, `page` and `text`) and `added` (what optional apps add, by name).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -40,6 +41,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     ratings = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=found)
     given = {row.message_id: {"rating": row.rating, "comment": row.comment} for row in ratings}
     used = _usage(member, {row.run_id for row in found if row.run_id})
+    added = added_details(member=member, runs={row.run_id: row.run for row in found if row.run}.values())
     details = []
     for row in reversed(found):
         run = row.run
@@ -51,6 +53,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
             "feedback": given.get(row.pk),
             "usage": used.get(run.pk),
             "sources": run.passages or None,
+            "added": added.get(run.pk),
         }
         details.append(
             {

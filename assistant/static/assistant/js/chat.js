@@ -64,6 +64,7 @@ export class Chat {
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
+      details: [...(this.#page.dataset.details ?? "").matchAll(/(\S+) (\S+)/g)].map(([, name, script]) => ({ name, script })),
       suggest: (text) => this.#write(text),
     }, JSON.parse(models ?? "[]"), "small" in this.#page.dataset);
     this.#queue = new Queue(() => this.#writeWaiting());

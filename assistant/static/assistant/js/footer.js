@@ -87,6 +87,12 @@ export class Footer {
     return [...this.#details.values()].flatMap(({ sources }) => sources ?? []);
   }
 
+  /** What an optional app adds to the turn's answers: the ids of the messages and the values. */
+  added(name) {
+    const all = [...this.#details.values()].filter(({ added }) => added?.[name]);
+    return all.map(({ messageId, added }) => ({ messageId, value: added[name] }));
+  }
+
   get #messageId() {
     return [...this.#details.keys()].at(-1);
   }

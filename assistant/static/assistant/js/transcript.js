@@ -43,7 +43,8 @@ export class Transcript {
   #wait;
 
   /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text, files), uploads,
-   * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), suggest(text). `isSmall`: whether the model is a small one. */
+   * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), details (name and script of what
+   * optional apps add to answers), suggest(text). `isSmall`: whether the model is a small one. */
   constructor(root, assistantName, actions, models = [], isSmall = false) {
     this.#root = root;
     this.#name = assistantName;
@@ -216,6 +217,16 @@ export class Transcript {
   }
 
   async #cite(turn) {
+    await this.#citePassages(turn);
+    for (const { name, script } of this.#actions.details ?? []) {
+      const details = this.#footers.of(turn).added(name);
+      if (!details.length) continue;
+      const { show } = await import(script);
+      show({ turn, details, answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, announce });
+    }
+  }
+
+  async #citePassages(turn) {
     const { passages } = this.#footers.of(turn);
     if (!passages.length) return;
     const { citeSources } = await import("./sources.js");

@@ -18,16 +18,42 @@ from tests.contrib.receipts.answers.scenes import NOW, Scene
 
 SLOT = re.compile(r"\{(=?)([^{}|!]+)(?:\|(\w+))?(?:!(\w+))?\}")
 MONTHS = {
-    "en": "January February March April May June July August September October November December".split(),
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "de": [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ],
 }
 DAYS = {
-    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split(),
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "de": ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
 }
 WORDS = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve".split(),
-    "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
+    "en": ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
+    "de": ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"],
 }
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd", 21: "21st", 22: "22nd", 23: "23rd", 31: "31st"}
 
@@ -181,7 +207,7 @@ def _shown(scene: Scene, slot: re.Match[str], value: Any = None) -> str:
 
 
 def _changed(scene: Scene, slot: re.Match[str], shown: str, index: int) -> str:
-    chance = random.Random(f"{slot[2]}{slot[3]}{index}{shown}")  # noqa: S311 - the same changes every time
+    chance = random.Random(f"{slot[2]}{slot[3]}{index}{shown}")
     kind = slot[4]
     value = None if slot[1] else scene.values[slot[2]]
     if kind == "unit":
@@ -193,7 +219,9 @@ def _changed(scene: Scene, slot: re.Match[str], shown: str, index: int) -> str:
             step = chance.choice([1, 2, 3, 5, 9, 33, -1, -2, -4, -8, -31])
             new = _shown(scene, slot, value + timedelta(days=step))
         elif kind == "sum" and isinstance(value, int | Decimal):
-            steps = [1, 2, -1] if isinstance(value, int) else [Decimal(10), Decimal("0.9"), Decimal(-100), Decimal("7.5")]
+            steps = (
+                [1, 2, -1] if isinstance(value, int) else [Decimal(10), Decimal("0.9"), Decimal(-100), Decimal("7.5")]
+            )
             new = _shown(scene, slot, value + chance.choice(steps))
         elif kind == "digitless":  # an address without digits: a letter
             place = chance.randrange(1, 4)
@@ -201,7 +229,7 @@ def _changed(scene: Scene, slot: re.Match[str], shown: str, index: int) -> str:
         elif kind in ("word", "deword"):
             language = "de" if kind == "deword" else "en"
             words = WORDS[language][2:]
-            new = re.sub("|".join(words), lambda word: chance.choice(words), shown, count=1)
+            new = re.sub("|".join(words), lambda _word, words=words: chance.choice(words), shown, count=1)
         else:
             new = _other_digit(shown, chance)
         if new != shown and not _is_true_too(scene, slot, new):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -47,9 +48,7 @@ def _sales(tenant: str) -> dict[str, Any]:
 
 
 SALES = {tenant: _sales(tenant) for tenant in ("acme", "globex")}
-PEOPLE = {
-    tenant: {customer["number"]: customer for customer in sales["customers"]} for tenant, sales in SALES.items()
-}
+PEOPLE = {tenant: {customer["number"]: customer for customer in sales["customers"]} for tenant, sales in SALES.items()}
 
 
 def _day(days_ago: float) -> date:
@@ -229,14 +228,15 @@ RENTERS = (
 
 def rent_ledger(index: int) -> Scene:
     """A landlord's ledger of one lease, with an open rent."""
-    lease, renter, address, rent, area, meter = RENTERS[index % len(RENTERS)]
+    lease, renter, address, rent, area, _meter = RENTERS[index % len(RENTERS)]
     amount = Decimal(rent)
     arrears = amount - 300 - index * 10
-    payments = [
-        {"due": "2026-01-01", "paid_on": f"2026-01-0{2 + index % 4}", "amount": rent, "reference": f"RE-{4400 + index * 7}"},
-        {"due": "2026-02-01", "paid_on": f"2026-02-{10 + index}", "amount": rent, "reference": f"RE-{4500 + index * 9}"},
-        {"due": "2026-03-01", "paid_on": f"2026-03-0{3 + index % 5}", "amount": str(amount - arrears), "reference": f"RE-{4600 + index * 11}"},
-    ]  # fmt: skip
+    entries = (
+        ("2026-01-01", f"2026-01-0{2 + index % 4}", rent, f"RE-{4400 + index * 7}"),
+        ("2026-02-01", f"2026-02-{10 + index}", rent, f"RE-{4500 + index * 9}"),
+        ("2026-03-01", f"2026-03-0{3 + index % 5}", str(amount - arrears), f"RE-{4600 + index * 11}"),
+    )
+    payments = [dict(zip(("due", "paid_on", "amount", "reference"), entry, strict=True)) for entry in entries]
     deposit = amount * 3
     result = {
         "lease": lease,
@@ -278,7 +278,7 @@ def rent_ledger(index: int) -> Scene:
 
 def meter_readings(index: int) -> Scene:
     """A landlord's readings of a water meter."""
-    lease, renter, address, _rent, _area, meter = RENTERS[(index + 1) % len(RENTERS)]
+    _lease, renter, address, _rent, _area, meter = RENTERS[(index + 1) % len(RENTERS)]
     base = Decimal("388.4") + Decimal("41.3") * index
     steps = [Decimal("31.7") + index, Decimal("28.9") + index, Decimal("35.2") + index]
     counts = [base]
@@ -289,7 +289,14 @@ def meter_readings(index: int) -> Scene:
         {"read_on": day, "cubic_metres": float(count), "read_by": reader}
         for day, count, reader in zip(days, counts, ("Jens Falk", "Jens Falk", "Mona Adler", "Mona Adler"), strict=True)
     ]
-    result = {"meter": meter, "renter": renter, "address": address, "kind": "cold water", "readings": readings, "calibrated_until": f"{2028 + index % 3}-12-31"}  # fmt: skip
+    result = {
+        "meter": meter,
+        "renter": renter,
+        "address": address,
+        "kind": "cold water",
+        "readings": readings,
+        "calibrated_until": f"{2028 + index % 3}-12-31",
+    }
     values = {
         "meter": meter,
         "renter": renter,
@@ -462,7 +469,7 @@ def document(name: str) -> Callable[[int], Scene]:
         text = (FIXTURES / name).read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("# ")
         starts = [found.start() for found in _HEADING.finditer(text)] + [len(text)]
-        parts = [text[start:end].strip() for start, end in zip(starts, starts[1:], strict=False)]
+        parts = [text[start:end].strip() for start, end in itertools.pairwise(starts)]
         results = [
             {
                 "number": f"7.{position}",
@@ -476,7 +483,11 @@ def document(name: str) -> Callable[[int], Scene]:
         ]
         return Scene(
             f"What do our documents say about {title.lower()}?",
-            [Call("search_docs", {"query": title.lower()}, {"results": results, "note": "Answer from these passages."})],
+            [
+                Call(
+                    "search_docs", {"query": title.lower()}, {"results": results, "note": "Answer from these passages."}
+                )
+            ],
             {},
         )
 

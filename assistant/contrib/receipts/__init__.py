@@ -1,0 +1,1 @@
+"""An optional app that ties what answers say to where it came from."""

@@ -1,0 +1,1 @@
+"""Ties values of an answer to where they came from. Pure functions: no Django, no network, no model."""

@@ -1,0 +1,300 @@
+"""Computes what an answer may say of values that were looked up: sums, counts, differences, averages, shares, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching.facts import Fact, Facts, Table
+from assistant.contrib.receipts.matching.steps import Steps
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT
+from assistant.contrib.receipts.matching.values import Value
+
+if TYPE_CHECKING:
+    from assistant.contrib.receipts.matching.matching import Mark
+
+# Rows of a list of which differences of all pairs are looked at, and numbers of one object.
+MAX_PAIRED_ROWS, MAX_PAIRED_FIELDS = 40, 16
+# The values shown in a row of which sums are looked at.
+MAX_SHOWN = 12
+_ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
+# Behind the number of some of the rows that were found.
+_SOME = re.compile(
+    r"\s+(?:of\b|newest|latest|oldest|earliest|first|last|biggest|largest|smallest|highest|lowest|top|most|best|next|recent"
+    r"|neuesten?|ältesten?|letzten?|ersten?|größten?|kleinsten?|höchsten?|nächsten?|jüngsten?|davon)\b",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
+_DIFFERENCE = re.compile(
+    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|unterschied\w*"
+    r"|differenz|weniger|mehr|günstiger|teurer|frei|übrig|verbrauch\w*|zwischen|seit|rest\w*|spät)\b",
+    re.IGNORECASE,
+)
+
+
+class Derivations:
+    """What can be computed from the facts of a run and the values that its answer shows."""
+
+    def __init__(self, facts: Facts, marks: Sequence[Mark], prose: str, steps: Steps) -> None:
+        self._facts = facts
+        self._marks = marks
+        self._prose = prose
+        self._steps = steps
+
+    def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
+        """Return how a number was computed and from which facts; None if in no way that is looked at."""
+        for candidates in (self._counts, self._times, self._sums, self._shown, self._differences, self._others):
+            for name, number, facts in candidates(place, value):
+                self._steps.spend(1)
+                if self._is(value, number):
+                    return name, list(facts)
+                if self._steps.is_spent:
+                    return None
+        return None
+
+    def _is(self, value: Value, number: Decimal) -> bool:
+        for shown in value.numbers:
+            half = Decimal(1).scaleb(-value.decimals) / 2
+            if value.is_about:
+                whole = str(int(abs(shown)))
+                zeros = len(whole) - len(whole.rstrip("0")) if shown else 0
+                half = max(half, Decimal(10) ** zeros)
+            exact = abs(number) == abs(shown)
+            if exact or (
+                value.decimals + value.is_about and abs(abs(number) - abs(shown)) <= half and not value.is_word
+            ):
+                return True
+            is_whole = number == int(number)
+            if not is_whole and not value.is_word and abs(abs(number) - abs(shown)) <= half:
+                return True
+        return False
+
+    def _around(self, value: Value) -> str:
+        start = max(self._prose.rfind("\n", 0, value.start), self._prose.rfind(". ", 0, value.start)) + 1
+        ends = [end for end in (self._prose.find("\n", value.end), self._prose.find(". ", value.end)) if end >= 0]
+        return self._prose[start : min(ends, default=len(self._prose))]
+
+    # Counts
+
+    def _counts(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        if value.unit is not NO_UNIT or value.decimals or value.numbers[0] > 1_000 or self._is_quantity(place, value):
+            return
+        for table in self._facts.tables:
+            yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
+        yield "count", Decimal(self._items), []
+        for number, rows in self._shown_rows.items():
+            shown = self._facts.tables[number]
+            yield "count", Decimal(len(rows)), [Fact(shown.source, shown.name)]
+        if _SOME.match(self._prose, value.end):
+            for table in self._facts.tables:
+                yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
+        around = self._around(value).casefold()
+        for table in self._facts.tables:
+            for column, texts in table.texts.items():
+                for text, count in texts.items():
+                    self._steps.spend(1)
+                    if text in around:
+                        yield "count", Decimal(count), [Fact(table.source, f"{table.name}.{column}")]
+
+    def _is_quantity(self, place: int, value: Value) -> bool:
+        """Whether the number says how many of one thing there are: it stands before the thing's name or a ×."""
+        if _TIMES.match(self._prose, value.end):
+            return True
+        following = self._marks[place + 1].value if place + 1 < len(self._marks) else None
+        return following is not None and following.kind == "name" and following.start - value.end <= 12
+
+    @cached_property
+    def _items(self) -> int:
+        return len(_ITEM.findall(self._prose)) + len(re.findall(r"^[ \t]{2,}\S", self._prose, re.MULTILINE))
+
+    @cached_property
+    def _shown_rows(self) -> dict[int, set[int]]:
+        """The rows of each list that the answer shows by a value that no other row has."""
+        found: dict[int, set[int]] = {}
+        for mark in self._marks:
+            rows = {fact.row for fact in mark.facts if fact.row is not None}
+            if len(rows) == 1 and not mark.derived:
+                table, row = next(iter(rows))
+                found.setdefault(table, set()).add(row)
+        return found
+
+    # Sums
+
+    @cached_property
+    def _columns(self) -> list[tuple[Table, str, list[Fact]]]:
+        return [
+            (table, name, facts)
+            for table in self._facts.tables
+            for name, facts in table.columns.items()
+            if len(facts) > 1 and all(fact.number is not None for fact in facts)
+        ]
+
+    def _sums(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        if self._is_small(value) and self._is_quantity(place, value):
+            return
+        for _table, _name, facts in self._columns:
+            if not _may_be(value, facts[0]):
+                continue
+            total = Decimal(0)
+            for position, fact in enumerate(facts):
+                total += _of(fact)
+                if position and (not self._is_small(value) or position == len(facts) - 1):
+                    yield "sum", total, facts[: position + 1]
+        for products in self._products:
+            for number, operands in products:
+                yield "product", number, operands
+            yield "sum", sum((number for number, _ in products), Decimal(0)), products[0][1]
+
+    @cached_property
+    def _products(self) -> list[list[tuple[Decimal, list[Fact]]]]:
+        """Number times price, by row."""
+        found = []
+        for table in self._facts.tables:
+            columns = [facts for facts in table.columns.values() if all(fact.number is not None for fact in facts)]
+            counts = [facts for facts in columns if all(_is_count(fact) for fact in facts)]
+            prices = [facts for facts in columns if any(not _is_count(fact) for fact in facts)]
+            for amounts in counts[:4]:
+                for each in prices[:4]:
+                    by_row = {fact.row: fact for fact in amounts}
+                    products = [
+                        (
+                            _of(fact) * _of(by_row[fact.row]),
+                            [by_row[fact.row], fact],
+                        )
+                        for fact in each
+                        if fact.row in by_row
+                    ]
+                    if products:
+                        found.append(products)
+        return found
+
+    def _shown(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        """Sums and differences of values that the answer itself shows beside it, of the same unit."""
+        if self._is_small(value):
+            return
+        numbers = [
+            (position, mark)
+            for position, mark in enumerate(self._marks)
+            if mark.value.kind == "number" and position != place and mark.is_supported and mark.value.unit == value.unit
+            and (value.unit is not NO_UNIT or mark.value.decimals == value.decimals)
+        ]  # fmt: skip
+        before = [mark for position, mark in numbers if position < place][-MAX_SHOWN:]
+        after = [mark for position, mark in numbers if position > place][:MAX_SHOWN]
+        for shown in (before[::-1], after):
+            total = Decimal(0)
+            operands = list[Fact]()
+            for position, mark in enumerate(shown):
+                total += mark.value.numbers[0]
+                operands += mark.facts[:1]
+                if position:
+                    yield "sum", total, operands
+        for shown in (before[-3:], after[:3]):
+            for position, mark in enumerate(shown):
+                for other in shown[position + 1 :]:
+                    yield (
+                        "difference",
+                        mark.value.numbers[0] - other.value.numbers[0],
+                        [*mark.facts[:1], *other.facts[:1]],
+                    )
+
+    # Differences
+
+    def _differences(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        if not _DIFFERENCE.search(self._around(value)):
+            return
+        for _table, _name, facts in self._columns:
+            if not _may_be(value, facts[0]):
+                continue
+            for first, second in _pairs(facts[:MAX_PAIRED_ROWS]):
+                yield "difference", _of(first) - _of(second), [first, second]
+        for facts in self._facts.siblings.values():
+            for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
+                if first.unit is not None and first.unit == second.unit and _may_be(value, first):
+                    yield "difference", _of(first) - _of(second), [first, second]
+
+    # Times
+
+    def _times(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        """How much time lies between two moments of a row or an object, or between one and now."""
+        if value.unit.dimension != "time":
+            return
+        moments = self._facts.moments[:200]
+        now = self._facts.now.replace(tzinfo=None)
+        by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
+        for moment, fact in moments:
+            by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
+            yield from _between(value, moment, now, [fact])
+        for several in by_object.values():
+            for position, (moment, fact) in enumerate(several[:8]):
+                for other, second in several[position + 1 : 8]:
+                    yield from _between(value, moment, other, [fact, second])
+
+    # Averages, years, shares
+
+    def _others(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        around = self._around(value)
+        if words.AVERAGE.search(around):
+            for _table, _name, facts in self._columns:
+                if _may_be(value, facts[0]):
+                    yield "average", sum(map(_of, facts), Decimal(0)) / len(facts), facts
+        if words.YEARLY.search(around):
+            for facts in self._facts.siblings.values():
+                for fact in facts[:MAX_PAIRED_FIELDS]:
+                    if fact.unit is not None and fact.unit == value.unit:
+                        yield "product", _of(fact) * 12, [fact]
+        if value.unit == PERCENT:
+            for facts in self._facts.siblings.values():
+                for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
+                    low, high = sorted((abs(_of(first)), abs(_of(second))))
+                    if first.unit is not None and first.unit == second.unit and high:
+                        yield "share", low / high * 100, [first, second]
+
+    def _is_small(self, value: Value) -> bool:
+        """Whether a number is so small that some sum would be found for any."""
+        return value.decimals == 0 and value.numbers[0] <= 100
+
+
+def _between(
+    value: Value, first: datetime, second: datetime, facts: list[Fact]
+) -> Iterator[tuple[str, Decimal, list[Fact]]]:
+    seconds = Decimal(int(abs((first - second).total_seconds())))
+    if value.unit.factor >= 86_400:
+        days = abs((first.date() - second.date()).days)
+        yield "time", Decimal(days) * 86_400 / value.unit.factor, facts
+    else:
+        yield "time", seconds / value.unit.factor, facts
+
+
+def _of(fact: Fact) -> Decimal:
+    return Decimal(0) if fact.number is None else fact.number
+
+
+def _pairs(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
+    for place, first in enumerate(facts):
+        for second in facts[place + 1 :]:
+            yield first, second
+
+
+def _is_count(fact: Fact) -> bool:
+    number = fact.number
+    return (
+        number is not None
+        and number == int(number)
+        and 0 < number <= 10_000
+        and fact.unit is None
+        and not _is_written_exactly(number)
+    )
+
+
+def _is_written_exactly(number: Decimal) -> bool:
+    """Whether a whole number was written with digits behind the point, as prices are."""
+    return int(number.as_tuple().exponent) < 0
+
+
+def _may_be(value: Value, fact: Fact) -> bool:
+    return value.unit is NO_UNIT or fact.unit is None or fact.unit == value.unit

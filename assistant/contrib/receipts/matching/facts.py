@@ -1,0 +1,369 @@
+"""What a run has looked up, as facts by which values of its answer are found: fields of results, passages, messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from assistant.contrib.receipts.matching.units import NO_UNIT, Unit, currency, is_money, unit_after, unit_of_field
+from assistant.contrib.receipts.matching.values import Value, values_in
+
+# Limits of what is indexed of one run: characters of all texts and results, facts, and rows of one list.
+MAX_CHARACTERS, MAX_FACTS, MAX_ROWS = 400_000, 20_000, 500
+# Of a string in a result that may be a name, and of its words.
+MAX_NAME, MAX_NAME_WORDS = 80, 7
+MAX_DEPTH = 12
+# Of a number, before and behind the point.
+MAX_DIGITS = 30
+
+# Fields that hold the address of the object that they are part of, and what is taken for one.
+LINK_FIELDS = frozenset({"url", "link", "href", "html_url", "web_url"})
+_ADDRESS = re.compile(r"(?:https?://|/(?!/))[^\s<>\"']{1,500}")
+
+SourceKind = Literal["tool", "passage", "message", "page", "instructions", "clock"]
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where facts come from.
+
+    Attributes:
+        name: of the tool, or the title of the passage's document.
+        call_id: of the tool call.
+        id: of the passage or message.
+        number: by which the model was given the passage.
+    """
+
+    kind: SourceKind
+    name: str = ""
+    call_id: str = ""
+    id: str = ""
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value of a source.
+
+    Attributes:
+        path: of the field in the tool's result, such as `orders.0.total`; "" in texts.
+        start, end: where it stands in a text.
+        unit: None if it is not known whether the number has one.
+        row: the number of the list in the run and of the row in it; None for what is no part of a row.
+    """
+
+    source: int
+    path: str = ""
+    start: int = 0
+    end: int = 0
+    number: Decimal | None = None
+    unit: Unit | None = None
+    day: date | None = None
+    row: tuple[int, int] | None = None
+
+    @property
+    def field(self) -> str:
+        """The name of the field, without numbers of places in lists."""
+        return next((part for part in reversed(self.path.split(".")) if not part.isdigit()), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a result a value stands; `scope` has the currency and the unit that objects around it name."""
+
+    source: int
+    path: str = ""
+    row: tuple[int, int] | None = None
+    scope: Mapping[str, str] = field(default_factory=dict)
+    depth: int = 0
+
+    def at(self, key: str) -> Place:
+        """Return the place of a field or an entry."""
+        return replace(self, path=f"{self.path}.{key}" if self.path else key, depth=self.depth + 1)
+
+    def fact(self, start: int = 0, end: int = 0) -> Fact:
+        """Return a fact that stands here, in texts between two characters."""
+        return Fact(self.source, self.path, start, end, row=self.row)
+
+
+@dataclass(slots=True)
+class Table:
+    """The rows of a list in a result: its numbers by column, and how often each text of a column occurs."""
+
+    name: str
+    source: int
+    rows: int = 0
+    columns: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
+    texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+class Facts:
+    """The facts of a run, indexed.
+
+    Args:
+        now: the moment of the run in the tenant's timezone.
+    """
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self.sources: list[Source] = []
+        self.tables: list[Table] = []
+        self.siblings: dict[tuple[int, str], list[Fact]] = defaultdict(list)
+        self.moments: list[tuple[datetime, Fact]] = []
+        self.numbers: list[tuple[Decimal, int, Fact]] = []
+        self.bases: dict[str, list[tuple[Decimal, int, Fact]]] = defaultdict(list)
+        self.days: dict[date, list[Fact]] = defaultdict(list)
+        self.minutes: dict[int, list[Fact]] = defaultdict(list)
+        self.tokens: dict[str, list[Fact]] = defaultdict(list)
+        self.weekdays: dict[int, list[Fact]] = defaultdict(list)
+        self.names: dict[str, list[tuple[tuple[str, ...], Fact]]] = defaultdict(list)
+        self.parts: dict[str, list[Fact]] = defaultdict(list)
+        self.words: set[str] = set()
+        # Addresses of objects in results, by the number of the source and the object's path.
+        self.links: dict[tuple[int, str], str] = {}
+        self.characters = 0
+        self.count = 0
+        today = Fact(self.add_source(Source("clock")), day=now.date())
+        self.days[now.date()].append(today)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is indexed."""
+        return self.count >= MAX_FACTS or self.characters >= MAX_CHARACTERS
+
+    def add_source(self, source: Source) -> int:
+        """Add a source and return its number."""
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def add_text(self, source: Source, text: str) -> None:
+        """Index a text, such as a message."""
+        self._text(self.add_source(source), text)
+
+    def add_result(self, source: Source, content: str) -> None:
+        """Index the result of a tool; passages of documents in it are sources of their own."""
+        if self.is_full:
+            return
+        number = self.add_source(source)
+        try:
+            value = json.loads(content, parse_float=Decimal)
+        except (ValueError, RecursionError):
+            self._text(number, content)
+            return
+        self.characters += len(content)
+        self._value(value, Place(number))
+
+    def _text(self, source: int, text: str) -> None:
+        if self.is_full:
+            return
+        text = text[: MAX_CHARACTERS - self.characters]
+        self.characters += len(text)
+        self._words_and_values(text, Place(source))
+
+    def _add(self, value: Value, fact: Fact) -> None:
+        for number in value.numbers if value.kind == "number" else ():
+            self._number(Fact(fact.source, fact.path, fact.start, fact.end, number, value.unit, None, fact.row))
+        if value.day is not None:
+            self._day(value, fact)
+        if value.minutes >= 0:
+            self._put(self.minutes[value.minutes], fact)
+        if value.weekday >= 0:
+            self._put(self.weekdays[value.weekday], fact)
+        if value.token:
+            self._put(self.tokens[value.token], fact)
+
+    def _day(self, value: Value, fact: Fact) -> None:
+        assert value.day is not None  # noqa: S101 - the caller asks  # nosec B101
+        fact = Fact(fact.source, fact.path, fact.start, fact.end, day=value.day, row=fact.row)
+        self._put(self.days[value.day], fact)
+
+    def _put(self, facts: list[Fact], fact: Fact) -> None:
+        if self.count < MAX_FACTS:
+            self.count += 1
+            facts.append(fact)
+
+    def _number(self, fact: Fact) -> None:
+        if self.count >= MAX_FACTS or fact.number is None:
+            return
+        self.count += 1
+        insort(self.numbers, (abs(fact.number), self.count, fact))
+        if fact.unit is not None and fact.unit != NO_UNIT:
+            insort(self.bases[fact.unit.dimension], (abs(fact.unit.base(fact.number)), self.count, fact))
+
+    def _value(self, value: Any, place: Place) -> None:
+        if self.is_full or place.depth > MAX_DEPTH:
+            return
+        if isinstance(value, dict):
+            self._object(value, place)
+        elif isinstance(value, list):
+            self._list(value, place)
+        elif isinstance(value, bool) or value is None:
+            return
+        elif isinstance(value, int | Decimal):
+            self._leaf_number(Decimal(value), place)
+        elif isinstance(value, str):
+            self._leaf_text(value, place)
+
+    def _object(self, value: dict[str, Any], place: Place) -> None:
+        scope = dict(place.scope)
+        for key, one in value.items():
+            if isinstance(one, str) and len(one) <= 20 and key.casefold() in ("currency", "currency_code", "unit"):
+                scope[key.casefold().removesuffix("_code")] = one
+            if isinstance(one, str) and key.casefold() in LINK_FIELDS and _ADDRESS.fullmatch(one):
+                self.links.setdefault((place.source, place.path), one)
+        for key, one in list(value.items())[:MAX_ROWS]:
+            inner = replace(place.at(key), scope=scope)
+            # "p95" is said of the field of that name.
+            if any(sign.isdigit() for sign in key):
+                self._put(self.tokens[key.casefold()], inner.fact())
+            self._value(one, inner)
+
+    def _list(self, value: list[Any], place: Place) -> None:
+        if _are_passages(value):
+            for passage in value:
+                self._passage(passage)
+            return
+        table = None
+        if value and all(isinstance(one, dict) for one in value):
+            self.tables.append(Table(place.path.rpartition(".")[2], place.source, len(value)))
+            table = len(self.tables) - 1
+        for number, one in enumerate(value[:MAX_ROWS]):
+            inner = place.at(str(number))
+            # A list in a row is a list of its own: its rows are more exact.
+            self._value(one, inner if table is None else replace(inner, row=(table, number)))
+
+    def _passage(self, passage: Mapping[str, Any]) -> None:
+        source = self.add_source(
+            Source("passage", str(passage["source"]), id=str(passage["source_id"]), number=str(passage["number"]))
+        )
+        self.characters -= len(passage["text"])  # counted with the result
+        self._text(source, str(passage["text"]))
+        self._name(str(passage["source"]), Place(source))
+
+    def _leaf_number(self, number: Decimal, place: Place) -> None:
+        if not number.is_finite() or not -MAX_DIGITS < number.adjusted() < MAX_DIGITS:
+            return
+        fact = Fact(place.source, place.path, number=number, unit=_unit(place), row=place.row)
+        self._number(fact)
+        if fact.row is not None:
+            self.tables[fact.row[0]].columns[fact.field].append(fact)
+        self.siblings[fact.source, fact.path.rpartition(".")[0]].append(fact)
+
+    def _leaf_text(self, text: str, place: Place) -> None:
+        stripped = text.strip()
+        if not stripped:
+            return
+        if _PLAIN_NUMBER.fullmatch(stripped):
+            self._leaf_number(Decimal(stripped), place)
+            self._put(self.tokens[stripped.casefold()], place.fact())
+            return
+        if _ADDRESS.fullmatch(stripped):
+            # Numbers in addresses are said of nothing.
+            self._put(self.tokens[stripped.casefold()], place.fact())
+            return
+        moment = _moment(stripped)
+        if moment is not None:
+            self._moment(moment, place.fact(), is_day=len(stripped) == 10)
+            return
+        self._words_and_values(stripped, place)
+        if len(stripped) <= MAX_NAME:
+            self._put(self.tokens[stripped.casefold()], place.fact())
+            if place.row is not None and len(stripped) <= 40:
+                self.tables[place.row[0]].texts[place.path.rpartition(".")[2]][stripped.casefold()] += 1
+            self._name(stripped, place)
+
+    def _words_and_values(self, text: str, place: Place) -> None:
+        self.words.update(word.casefold() for word in WORD.findall(text))
+        for value in values_in(text, self.now):
+            self._add(value, place.fact(value.start, value.end))
+
+    def _moment(self, moment: datetime, fact: Fact, *, is_day: bool) -> None:
+        local = moment.astimezone(self.now.tzinfo) if moment.tzinfo is not None and self.now.tzinfo else moment
+        for one in dict.fromkeys((local, moment)):
+            dated = Fact(fact.source, fact.path, day=one.date(), row=fact.row)
+            self._put(self.days[one.date()], dated)
+            if not is_day:
+                self._put(self.minutes[one.hour * 60 + one.minute], Fact(fact.source, fact.path, row=fact.row))
+        self.moments.append((local.replace(tzinfo=None), Fact(fact.source, fact.path, row=fact.row)))
+
+    def _name(self, text: str, place: Place) -> None:
+        found = tuple(word.casefold() for word in WORD.findall(text))
+        if not found or len(found) > MAX_NAME_WORDS or not text[0].isalnum() or text[0].islower():
+            return
+        fact = place.fact()
+        self.names[found[0]].append((found, fact))
+        self.count += 1
+        shown = WORD.findall(text)
+        if 2 <= len(shown) <= 4 and all(word[0].isupper() for word in shown) and not any(map(str.isdigit, text)):
+            for word in shown:
+                if len(word) >= 3:
+                    self._put(self.parts[word.casefold()], fact)
+
+    def link_of(self, fact: Fact) -> str:
+        """Return the address of the object that a fact is part of, as the result names it; "" if it names none."""
+        path = fact.path
+        while path:
+            path = path.rpartition(".")[0]
+            if link := self.links.get((fact.source, path)):
+                return link
+        return ""
+
+    def near(self, low: Decimal, high: Decimal) -> Iterator[Fact]:
+        """Yield the facts whose number is in a range, without its sign."""
+        return _between(self.numbers, low, high)
+
+    def near_base(self, dimension: str, low: Decimal, high: Decimal) -> Iterator[Fact]:
+        """Yield the facts whose number is in a range, in the smallest unit of a dimension."""
+        return _between(self.bases.get(dimension, []), low, high)
+
+
+_PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+def _moment(text: str) -> datetime | None:
+    if not _MOMENT.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _between(index: Sequence[tuple[Decimal, int, Fact]], low: Decimal, high: Decimal) -> Iterator[Fact]:
+    start = bisect_left(index, low, key=lambda entry: entry[0])
+    end = bisect_right(index, high, key=lambda entry: entry[0])
+    for entry in index[start:end]:
+        yield entry[2]
+
+
+def _unit(place: Place) -> Unit | None:
+    parts = [part for part in place.path.split(".") if not part.isdigit()]
+    own = parts[-1] if parts else ""
+    unit = unit_of_field(own)
+    if unit is not None:
+        return unit
+    if "unit" in place.scope and own in ("value", "amount", "quantity", "reading"):
+        named = unit_after(f" {place.scope['unit']}", 0)
+        return named[0] if named else None
+    if "currency" in place.scope and is_money(own):
+        return currency(str(place.scope["currency"]).upper())
+    if len(parts) > 1 and not is_money(own):
+        return unit_of_field(parts[-2])
+    return None
+
+
+def _are_passages(value: list[Any]) -> bool:
+    return bool(value) and all(
+        isinstance(one, dict)
+        and all(isinstance(one.get(key), str) and one.get(key) for key in ("number", "source_id", "source", "text"))
+        for one in value
+    )

@@ -1,0 +1,375 @@
+"""Finds where the values of an answer come from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Literal
+
+from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching.derived import Derivations
+from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.names import known_names, unknown_names
+from assistant.contrib.receipts.matching.prose import masked, sentences
+from assistant.contrib.receipts.matching.steps import Steps
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT
+from assistant.contrib.receipts.matching.units import words_of as field_words
+from assistant.contrib.receipts.matching.values import Value, values_in
+
+# Limits of one answer: characters, values, and sources kept of each value.
+MAX_ANSWER, MAX_VALUES, MAX_SOURCES = 32_000, 400, 8
+# Fields that hold counts, of which a currency or a time is said by mistake.
+_COUNTS = frozenset(
+    {
+        "count", "quantity", "seats", "persons", "floor", "orders", "items", "pieces", "found", "number",
+        "customer", "id", "total_found",
+    }
+)  # fmt: skip
+
+Reason = Literal["", "not_found", "other_row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A value of an answer and where it comes from.
+
+    Attributes:
+        value: with its place in the answer, in characters.
+        facts: where it was found, the first source first; empty if nowhere.
+        derived: how it was computed from the facts: "sum", "count", "difference", ...; "" if it stands there.
+        reason: why it is not supported; "" if it is.
+    """
+
+    value: Value
+    facts: tuple[Fact, ...] = ()
+    derived: str = ""
+    reason: Reason = ""
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether the value was found."""
+        return not self.reason
+
+
+def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark]:
+    """Return the values of an answer and where each comes from, in the order of the answer.
+
+    Args:
+        steps: counts the work. Values that would need more than its limit are left out.
+    """
+    steps = Steps() if steps is None else steps
+    prose = masked(answer[:MAX_ANSWER])
+    language = words.language_of(prose)
+    found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
+    found = _checked_weekdays(found, facts)
+    found = _derived(found, prose, facts, steps)
+    found = _of_one_row(found, prose, facts)
+    return [mark for mark in found if mark.is_supported or not _in_code(answer, mark.value)]
+
+
+_INLINE_CODE = re.compile(r"(`+)[^`\n]+\1")
+
+
+def _in_code(answer: str, value: Value) -> bool:
+    line = answer.rfind("\n", 0, value.start) + 1
+    return any(
+        code.start() <= value.start < code.end() for code in _INLINE_CODE.finditer(answer, line, value.end + 200)
+    )
+
+
+def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
+    found = [Mark(value, *_support(value, facts, steps)) for value in values_in(prose, facts.now) if _is_said(value)]
+    taken = [(mark.value.start, mark.value.end) for mark in found]
+    names = list[Mark]()
+    for value, sources in known_names(prose, facts):
+        steps.spend(1 + len(sources))
+        # A name with a number in it, such as a product's, is one value.
+        within = [mark for mark in found if value.start <= mark.value.start and mark.value.end <= value.end]
+        if any(start < value.end and value.start < end for start, end in taken) and not within:
+            continue
+        for mark in within:
+            found.remove(mark)
+        names.append(Mark(value, tuple(sources)))
+    taken = [(mark.value.start, mark.value.end) for mark in (*found, *names)]
+    for value in unknown_names(prose, facts, language, taken):
+        names.append(Mark(value, reason="not_found"))
+    return sorted((*found, *names), key=lambda mark: mark.value.start)
+
+
+def _is_said(value: Value) -> bool:
+    return not (value.kind == "number" and not any(value.numbers))
+
+
+def _support(value: Value, facts: Facts, steps: Steps) -> tuple[tuple[Fact, ...], str, Reason]:
+    found = tuple(dict.fromkeys(_direct(value, facts, steps)))
+    if found:
+        return found[:64], "", ""
+    return (), "", "not_found"
+
+
+def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
+    match value.kind:
+        case "number":
+            return _numbers(value, facts, steps)
+        case "date":
+            return _dates(value, facts, steps)
+        case "time":
+            return facts.minutes.get(value.minutes, [])
+        case "weekday":
+            return facts.weekdays.get(value.weekday, [])
+        case "email":
+            return facts.tokens.get(value.token, [])
+        case _:
+            return _identifiers(value, facts, steps)
+
+
+def _identifiers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    yield from facts.tokens.get(value.token, [])
+    yield from facts.tokens.get(value.token.lstrip("#+0"), [])
+    if value.token.lstrip("+").isdigit() and len(value.token) < 20:
+        number = Decimal(value.token.lstrip("+"))
+        yield from facts.near(number, number)
+    if value.token in facts.words:
+        yield from (one for part in facts.names.values() for name, one in part if value.token in name)
+
+
+def _dates(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    day = value.day
+    assert day is not None  # noqa: S101 - a date has one  # nosec B101
+    if value.grain == "day" and not value.slack:
+        yield from facts.days.get(day, [])
+        without_year = day.replace(year=4)
+        yield from facts.days.get(without_year, [])
+        return
+    steps.spend(len(facts.days))
+    for other, found in facts.days.items():
+        if value.grain == "month":
+            fits = (other.year, other.month) == (day.year, day.month)
+        elif value.grain == "no year":
+            fits = (other.month, other.day) == (day.month, day.day)
+        else:
+            fits = abs(other - day) <= timedelta(days=value.slack)
+        if fits:
+            yield from found
+
+
+def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    for number in value.numbers:
+        low, high = bounds(value, number)
+        seen = 0
+        for fact in facts.near(low, high):
+            steps.spend(1)
+            if _fits(value, number, fact):
+                yield fact
+                seen += 1
+                if seen >= 64:
+                    break
+        if value.unit is not NO_UNIT:
+            yield from _converted(value, number, facts, steps)
+        yield from _years(value, number, facts, steps)
+
+
+def _converted(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    half = value.unit.base(Decimal(1).scaleb(-value.decimals)) / 2 if value.decimals > 0 else Decimal(0)
+    base = value.unit.base(abs(number))
+    for fact in facts.near_base(value.unit.dimension, base - half, base + half):
+        steps.spend(1)
+        yield fact
+    if value.unit == PERCENT:
+        share = Decimal(1).scaleb(-value.decimals - 2) / 2
+        for fact in facts.near(number / 100 - share, number / 100 + share):
+            steps.spend(1)
+            if fact.unit is None and fact.number is not None and abs(fact.number) < 1:
+                yield fact
+    if value.unit.dimension.startswith("currency:"):
+        for fact in facts.near_base("cents", number * 100, number * 100):
+            yield fact
+
+
+def _years(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    if value.unit is NO_UNIT and value.decimals == 0 and 1900 <= number <= 2100 and not value.is_word:
+        steps.spend(len(facts.days))
+        for day, found in facts.days.items():
+            if day.year == number:
+                yield from found
+
+
+def bounds(value: Value, number: Decimal) -> tuple[Decimal, Decimal]:
+    """Return between which numbers a fact lies that an answer shows as a number, with its rounding."""
+    number = abs(number)
+    half = Decimal(1).scaleb(-value.decimals) / 2
+    if value.is_about:
+        zeros = len(str(int(number))) - len(str(int(number)).rstrip("0")) if number == int(number) and number else 0
+        half = max(half, Decimal(10) ** zeros if zeros else Decimal(1) if value.decimals <= 0 else half)
+    return number - half, number + half
+
+
+def _fits(value: Value, number: Decimal, fact: Fact) -> bool:
+    assert fact.number is not None  # noqa: S101 - the index holds numbers  # nosec B101
+    shown, other = abs(number), abs(fact.number)
+    if other != shown:
+        # Rounded to the digits shown: the fact has more of them.
+        digits = -int(other.normalize().as_tuple().exponent)
+        if not value.is_about and digits <= value.decimals:
+            return False
+        if value.decimals == 0 and not value.is_about and other == int(other):
+            return False
+        if value.is_word:
+            return False
+    return _unit_fits(value, fact)
+
+
+def _unit_fits(value: Value, fact: Fact) -> bool:
+    if value.unit is NO_UNIT:
+        return True
+    if fact.unit is None:
+        if value.unit == PERCENT and fact.number is not None and abs(fact.number) > 100:
+            return False
+        return not _COUNTS & {fact.field, *field_words(fact.field)[-1:]}
+    if fact.unit == value.unit:
+        return True
+    temperatures = {"degrees", "celsius", "fahrenheit"}
+    return (
+        "degrees" in (value.unit.dimension, fact.unit.dimension)
+        and {value.unit.dimension, fact.unit.dimension} <= temperatures
+    )
+
+
+def _checked_weekdays(marks: list[Mark], facts: Facts) -> list[Mark]:
+    """Let a day of the week agree with the date beside it, or else with a date of the run."""
+    found = list[Mark]()
+    for place, mark in enumerate(marks):
+        if mark.value.kind != "weekday":
+            found.append(mark)
+            continue
+        beside = next((one for one in marks[max(0, place - 1) : place + 2] if _is_beside(mark, one)), None)
+        if beside is not None:
+            days = {fact.day: fact for fact in beside.facts if fact.day is not None and fact.day.year > 4}
+            agreeing = tuple(
+                fact for day, fact in days.items() if day is not None and day.weekday() == mark.value.weekday
+            )
+            if agreeing:
+                found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
+                continue
+            if days and not mark.facts:
+                found.append(mark)
+                continue
+        if mark.is_supported:
+            found.append(mark)
+            continue
+        agreeing = tuple(
+            fact for day, several in facts.days.items() if day.weekday() == mark.value.weekday for fact in several
+        )
+        if agreeing:
+            found.append(replace(mark, facts=agreeing[:MAX_SOURCES], derived="weekday", reason=""))
+        elif facts.days:
+            found.append(mark)
+    return found
+
+
+def _is_beside(mark: Mark, other: Mark) -> bool:
+    if other.value.kind != "date" or other is mark:
+        return False
+    gap = max(other.value.start - mark.value.end, mark.value.start - other.value.end)
+    return gap <= 12
+
+
+def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:
+    """Look for sums, counts, differences and the like of what was found, for those values that stand nowhere."""
+    derivations = Derivations(facts, marks, prose, steps)
+    found = list[Mark]()
+    for place, mark in enumerate(marks):
+        if mark.is_supported or mark.value.kind != "number" or steps.is_spent:
+            found.append(mark)
+            continue
+        result = derivations.of(place, mark.value)
+        if result is None:
+            found.append(mark)
+        else:
+            name, operands = result
+            found.append(replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason=""))
+    return found
+
+
+def _of_one_row(marks: list[Mark], prose: str, facts: Facts) -> list[Mark]:
+    """Unmark values that belong to another row than the rest of what a sentence, item or row of a table says."""
+    wrong = set[int]()
+    place = 0
+    for start, end in sentences(prose):
+        inside = list[int]()
+        while place < len(marks) and marks[place].value.start < end:
+            if marks[place].value.start >= start:
+                inside.append(place)
+            place += 1
+        wrong |= _strangers(marks, inside, facts)
+    return [replace(mark, reason="other_row", facts=()) if place in wrong else mark for place, mark in enumerate(marks)]
+
+
+def _rows(mark: Mark, facts: Facts) -> dict[int, set[int]]:
+    """Return the rows in which a value stands, by their list; nothing for one that stands elsewhere too."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for fact in mark.facts:
+        if fact.row is not None and facts.tables[fact.row[0]].rows > 1:
+            found[fact.row[0]].add(fact.row[1])
+    return found
+
+
+def _fields(mark: Mark, table: int) -> frozenset[str]:
+    return frozenset(fact.field for fact in mark.facts if fact.row is not None and fact.row[0] == table)
+
+
+def _strangers(marks: list[Mark], inside: list[int], facts: Facts) -> set[int]:
+    by_table: dict[int, list[tuple[int, set[int], frozenset[str], bool]]] = defaultdict(list)
+    for place in inside:
+        mark = marks[place]
+        if not mark.is_supported or mark.derived or mark.value.kind == "weekday":
+            continue
+        for table, rows in _rows(mark, facts).items():
+            only = all(fact.row is not None and fact.row[0] == table for fact in mark.facts)
+            by_table[table].append((place, rows, _fields(mark, table), only))
+    wrong = set[int]()
+    for entries in by_table.values():
+        groups = _groups(entries)
+        if len(groups) > 1 and any(len(group) < 2 for group in groups):
+            continue
+        for group in groups:
+            wrong |= _odd_ones(group)
+    return wrong
+
+
+Entry = tuple[int, set[int], frozenset[str], bool]
+
+
+def _groups(entries: list[Entry]) -> list[list[Entry]]:
+    """Divide values in their order into what is said of one row after the other: a field occurs once in each."""
+    groups: list[list[Entry]] = [[]]
+    seen = set[frozenset[str]]()
+    for entry in entries:
+        if entry[2] in seen:
+            groups.append([])
+            seen = set()
+        seen.add(entry[2])
+        groups[-1].append(entry)
+    return groups
+
+
+def _odd_ones(group: list[Entry]) -> set[int]:
+    """Return the values of a group that are not of the row of which the most are."""
+    if len(group) < 2:
+        return set()
+    counts = Counter(row for _place, rows, _fields, _only in group for row in rows)
+    most = max(counts.values())
+    if most == len(group):
+        return set()
+    best = {row for row, count in counts.items() if count == most}
+    if len(group) > 2 and most < 2:
+        return set()
+    odd = {place for place, rows, _fields, only in group if only and not rows & best}
+    if len(group) == 2 and not odd:
+        # Each contradicts the other.
+        return {place for place, _rows, _fields, only in group if only}
+    return odd if len(odd) <= max(1, len(group) // 2) else set()

@@ -1,0 +1,144 @@
+"""Finds names in an answer: those that sources name, and those that none does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
+from assistant.contrib.receipts.matching.values import Value
+from assistant.contrib.receipts.matching.words import common_words, months, weekdays
+
+# Words that are written with a capital letter and name nobody.
+_CAPITALS = frozenset(
+    {
+        "i", "i'm", "i'd", "i've", "i'll", "hi", "hello", "dear", "mr", "mrs", "ms", "dr", "miss", "sir",
+        "madam", "no", "nr", "new", "year", "day", "christmas", "easter", "ok", "okay", "yes", "sure",
+        "sorry", "thanks", "thank", "step", "option", "note", "total", "order", "orders", "customer",
+        "date", "amount", "price", "name", "phone", "city", "email", "e-mail", "status", "sum", "herr",
+        "herrn", "frau", "familie", "firma", "liebe", "lieber", "hallo", "guten", "tag", "uhr", "euro",
+        "dollar", "ende", "anfang", "mitte", "nummer", "seite",
+    }
+)  # fmt: skip
+_HONORIFIC = frozenset(
+    {
+        "mr", "mrs", "ms", "dr", "miss", "herr", "herrn", "frau", "familie",
+    }
+)  # fmt: skip
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n>(\[\"„“”*_#-]|\d[.)])\s*[*_\"„“(\[]*$")
+_ADJECTIVE = re.compile(r"\w{4,}(?:e|en|es|em)")
+_GAP = re.compile(r"[ \u00a0](?:[A-Z]\. ?)?|-| & ")
+
+
+def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
+    """Yield the names in a prose that stand in sources, with where: whole ones, and parts of those of people."""
+    words = list(WORD.finditer(prose))
+    keys = [word[0].casefold() for word in words]
+    place = 0
+    while place < len(words):
+        length, found = _longest(keys, place, facts)
+        if found:
+            start, end = words[place].start(), words[place + length - 1].end()
+            yield Value("name", start, end, prose[start:end], token=" ".join(keys[place : place + length])), found
+            place += length
+            continue
+        part = facts.parts.get(keys[place]) or facts.parts.get(_singular(keys[place])) or []
+        if part and words[place][0][0].isupper():
+            yield Value("name", words[place].start(), words[place].end(), words[place][0], token=keys[place]), part
+        place += 1
+
+
+def _longest(keys: list[str], place: int, facts: Facts) -> tuple[int, list[Fact]]:
+    length, found = 0, list[Fact]()
+    for name, fact in facts.names.get(keys[place], facts.names.get(_singular(keys[place]), [])):
+        if len(name) < length or not _fits(keys[place : place + len(name)], name):
+            continue
+        if len(name) > length:
+            length, found = len(name), []
+        found.append(fact)
+    return length, found
+
+
+def _fits(words: list[str], name: tuple[str, ...]) -> bool:
+    if len(words) != len(name):
+        return False
+    return words[:-1] == list(name[:-1]) and (
+        words[-1] == name[-1] or _singular(words[-1]) in (name[-1], _singular(name[-1]))
+    )
+
+
+def _singular(word: str) -> str:
+    """Return a word without the ending of a genitive or a plural."""
+    for ending in ("'s", "’s", "s'", "es", "s", "'", "’"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def unknown_names(prose: str, facts: Facts, language: str, taken: list[tuple[int, int]]) -> Iterator[Value]:
+    """Yield what looks like the name of somebody or something and stands in no source.
+
+    In English a word with a capital letter within a sentence; in both languages two of them in a row.
+
+    Args:
+        taken: where other values stand.
+    """
+    words = [word for word in WORD.finditer(prose) if not _is_taken(word.start(), word.end(), taken)]
+    place = 0
+    while place < len(words):
+        run = [words[place]] if _is_capital(words[place][0]) else []
+        while run and place + len(run) < len(words):
+            following = words[place + len(run)]
+            if not _is_capital(following[0]) or not _GAP.fullmatch(prose, run[-1].end(), following.start()):
+                break
+            run.append(following)
+        place += max(1, len(run))
+        yield from _name(prose, run, facts, language)
+
+
+def _name(prose: str, run: list[re.Match[str]], facts: Facts, language: str) -> Iterator[Value]:
+    before = run[0].start() if run else 0
+    is_first = bool(run) and bool(_SENTENCE_END.search(prose, max(0, before - 12), before))
+    titled = False
+    while run and _is_common(run[0][0], language):
+        titled = run[0][0].casefold() in _HONORIFIC
+        run = run[1:]
+        is_first = False
+    while run and _is_common(run[-1][0], language):
+        run = run[:-1]
+    # The first word of a German sentence may be an adjective before a noun.
+    if is_first and language == "de" and run and _ADJECTIVE.fullmatch(run[0][0]):
+        run = run[1:]
+    if not run or any(_is_known(word[0], facts) for word in run):
+        return
+    is_long = len(run) > 1
+    is_marked = language == "en" and not is_first and len(run[0][0]) > 2
+    if is_long or titled or is_marked:
+        start, end = run[0].start(), run[-1].end()
+        text = prose[start:end]
+        yield Value("name", start, end, text, token=text.casefold())
+
+
+def _is_capital(word: str) -> bool:
+    # An abbreviation is no name.
+    return word[0].isupper() and not any(map(str.isdigit, word)) and not (word.isupper() and len(word) > 1)
+
+
+def _is_common(word: str, language: str) -> bool:
+    small = word.casefold()
+    return (
+        small in _CAPITALS
+        or small in common_words(language)
+        or small in weekdays()
+        or _singular(small) in weekdays()
+        or small in months()
+    )
+
+
+def _is_known(word: str, facts: Facts) -> bool:
+    small = word.casefold()
+    return small in facts.words or _singular(small) in facts.words or small in facts.parts
+
+
+def _is_taken(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
+    return any(first < end and start < last for first, last in taken)

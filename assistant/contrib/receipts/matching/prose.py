@@ -1,0 +1,67 @@
+"""What of an answer is prose: code blocks, addresses, list numbers and citations are left alone."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_LIST_NUMBER = re.compile(r"^[ \t>]*(?:#{1,6}[ \t]+)?\d{1,3}[.)](?=\s)", re.MULTILINE)
+_CITATION = re.compile(r"\[\d{1,9}(?:\.\d{1,9})?(?:[,;] ?\d{1,9}(?:\.\d{1,9})?){0,9}\](?!\()")
+_TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}(?:\s+\"[^\"\n]{0,300}\")?\)")
+_URL = re.compile(r"\b(?:https?|ftp|mailto):[^\s<>)\]|]+", re.IGNORECASE)
+_FORMULA = re.compile(r"\$\$.+?\$\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_STEP = re.compile(
+    r"\b(?:step|option|part|point|figure|version|chapter|question"
+    r"|schritt|punkt|teil|kapitel|abbildung|frage)[ \u00a0]\d{1,2}\b",
+    re.IGNORECASE,
+)
+
+
+def masked(markdown: str) -> str:
+    """Return a text of the same length in which all that is no prose is blank."""
+    text = list(markdown)
+    fence = ""
+    place = 0
+    for line in markdown.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        is_fence = bool(mark and (not fence or mark[1].startswith(fence)))
+        if is_fence or fence:
+            _blank(text, place, place + len(line.rstrip("\n")))
+        if is_fence and mark is not None:
+            fence = "" if fence else mark[1]
+        place += len(line)
+    prose = "".join(text)
+    for pattern in (_FORMULA, _URL, _TARGET, _CITATION, _LIST_NUMBER, _STEP):
+        for found in pattern.finditer(prose):
+            _blank(text, *found.span())
+        prose = "".join(text)
+    return prose
+
+
+def _blank(text: list[str], start: int, end: int) -> None:
+    for place in range(start, end):
+        if text[place] != "\n":
+            text[place] = " "
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])[ \t]+(?=[A-ZÄÖÜ*\"(\[])|\n+")
+# A full stop behind these ends no sentence.
+_SHORT = re.compile(
+    r"(?:\b(?:no|nr|mr|mrs|ms|dr|st|ca|approx|e\.g|i\.e|z\.\u00a0?B|bzw|tel|inkl|incl|vs|str)|\b\d{1,2})\.$",
+    re.IGNORECASE,
+)
+
+
+def sentences(prose: str) -> list[tuple[int, int]]:
+    """Return where the sentences, list items and rows of tables of a prose begin and end."""
+    found = []
+    start = 0
+    for gap in _SENTENCE.finditer(prose):
+        if "\n" not in gap[0] and _SHORT.search(prose, start, gap.start()):
+            continue
+        if prose[start : gap.start()].strip():
+            found.append((start, gap.start()))
+        start = gap.end()
+    if prose[start:].strip():
+        found.append((start, len(prose)))
+    return found

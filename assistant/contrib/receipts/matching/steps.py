@@ -1,0 +1,23 @@
+"""Counts the work of a matching, so that it has an end whatever it is given."""
+
+from __future__ import annotations
+
+# Of one answer: comparisons of a value with a fact or a group of facts.
+MAX_STEPS = 200_000
+
+
+class Steps:
+    """How much was done, and how much may be."""
+
+    def __init__(self, limit: int = MAX_STEPS) -> None:
+        self.limit = limit
+        self.count = 0
+
+    def spend(self, count: int) -> None:
+        """Count some steps."""
+        self.count += count
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more should be begun."""
+        return self.count >= self.limit

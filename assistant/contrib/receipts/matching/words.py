@@ -1,0 +1,101 @@
+"""Words of English and German that say what a number, a date or a sum is."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import cache
+
+from babel import Locale
+
+from assistant.contrib.receipts.matching.units import LOCALES
+
+NUMBERS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
+    "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "eighteen": 18, "twenty": 20,
+    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
+    "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11,
+    "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15, "sechzehn": 16, "achtzehn": 18, "zwanzig": 20,
+    "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "neunzig": 90,
+}  # fmt: skip
+MAGNITUDES = {
+    "k": Decimal(1000), "thousand": Decimal(1000), "tausend": Decimal(1000),
+    "million": Decimal(10) ** 6, "millions": Decimal(10) ** 6, "millionen": Decimal(10) ** 6, "mio": Decimal(10) ** 6,
+    "mio.": Decimal(10) ** 6, "m": Decimal(10) ** 6, "bn": Decimal(10) ** 9, "billion": Decimal(10) ** 9,
+    "milliarde": Decimal(10) ** 9, "milliarden": Decimal(10) ** 9, "mrd": Decimal(10) ** 9, "mrd.": Decimal(10) ** 9,
+}  # fmt: skip
+ABOUT = re.compile(
+    r"(?:\b(?:about|around|roughly|approximately|approx\.?|some|nearly|almost|over|under|above|below"
+    r"|more than|less than"
+    r"|rund|etwa|circa|ca\.|ungefähr|fast|knapp|gut|über|unter|mehr als|weniger als)|~|≈|>|<)\s*[€$£]?\s*$",
+    re.IGNORECASE,
+)
+# What speaks of a sum, a difference, an average or a year of months.
+AVERAGE = re.compile(r"\b(?:average|mean|per order|on average|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE)
+YEARLY = re.compile(r"\b(?:years?|yearly|annual(?:ly)?|jahr\w*|jährlich)\b", re.IGNORECASE)
+# A date that is a while away.
+AGO = re.compile(r"\s*(?:ago|earlier|before today|her\b)", re.IGNORECASE)
+VOR = re.compile(r"\bvor\s*$", re.IGNORECASE)
+AHEAD = re.compile(r"\bin\s*$", re.IGNORECASE)
+RELATIVE = {
+    "today": 0, "heute": 0, "yesterday": -1, "gestern": -1, "tomorrow": 1, "morgen": 1, "vorgestern": -2,
+    "übermorgen": 2,
+}  # fmt: skip
+
+_COMMON_ENGLISH = (
+    "the a an and or of to in on at for from by with is are was were be been has have had it its this that these those"
+    " you your we our i not no so as there here all any which who what when where how will would can could may might"
+    " please let me if then than but also only more most they their them he she his her"
+)
+_COMMON_GERMAN = (
+    "der die das den dem des ein eine einen einem einer und oder von zu in im an am auf für aus bei mit nach ist sind"
+    " war waren wird werden wurde wurden hat haben hatte es sie er ich wir ihr ihre ihren ihrem nicht kein keine so als"
+    " da hier alle welche wer was wann wo wie kann können bitte wenn dann aber auch nur mehr"
+    " noch sich um über unter seit"
+    " bis"
+)
+
+
+@cache
+def common_words(language: str) -> frozenset[str]:
+    """Return the words of a language that stand in nearly every text."""
+    return frozenset((_COMMON_GERMAN if language == "de" else _COMMON_ENGLISH).split())
+
+
+_WORD = re.compile(r"[a-zäöüß]+", re.IGNORECASE)
+
+
+def language_of(text: str) -> str:
+    """Return "de" for a text that is more German than English, else "en"."""
+    words = [word.casefold() for word in _WORD.findall(text[:4_000])]
+    german = sum(word in common_words("de") for word in words)
+    english = sum(word in common_words("en") for word in words)
+    return "de" if german > english else "en"
+
+
+@cache
+def months() -> dict[str, int]:
+    """Return the months by their names and short names in all languages, in small letters without a full stop."""
+    found: dict[str, int] = {"sept": 9}
+    for language in LOCALES:
+        locale = Locale(language)
+        for form in ("format", "stand-alone"):
+            for width in ("wide", "abbreviated"):
+                for number, name in locale.months[form][width].items():
+                    found.setdefault(str(name).casefold().rstrip("."), int(number))
+    return found
+
+
+@cache
+def weekdays() -> dict[str, int]:
+    """Return the days of the week by their names in all languages, Monday as 0, in small letters."""
+    found: dict[str, int] = {}
+    for language in LOCALES:
+        for number, name in Locale(language).days["format"]["wide"].items():
+            found.setdefault(str(name).casefold(), int(number))
+    return found
+
+
+def alternatives(words: object) -> str:
+    """Return a pattern for any of some words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))  # type: ignore[call-overload]

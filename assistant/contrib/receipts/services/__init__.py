@@ -1,0 +1,1 @@
+"""Receipts of runs: making, storing and reading them."""

@@ -1,0 +1,91 @@
+"""Reads receipts for those who may read the conversation: what a source is, as far as the reader may see it now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from assistant.contrib.receipts.models import Receipt
+from assistant.models import Message as MessageRow
+from assistant.models import Passage, Run
+from assistant.services.tenancy.members import Member
+from assistant.services.toolpolicy.policy import effective_tools
+
+# Of what is not shown, because it may not be seen now.
+WITHHELD = {"kind": "withheld"}
+
+
+def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any]:
+    """Return the receipts of runs that a member may read, by the runs' ids, as clients get them.
+
+    What a tool returned is shown if the member may use the tool now, and a passage if its document is still there.
+    """
+    rows = list(Receipt.objects.filter(tenant_id=member.tenant_id, run__in=[run.pk for run in runs]))
+    if not rows:
+        return {}
+    by_pk = {run.pk: run for run in runs}
+    texts = dict(
+        MessageRow.objects.filter(
+            conversation__tenant_id=member.tenant_id, run__in=[row.run_id for row in rows], role="assistant"
+        ).values_list("message_id", "content")
+    )
+    passages = _passages(member, rows)
+    allowed: dict[int, frozenset[str]] = {}
+    found = {}
+    for row in rows:
+        assistant = by_pk[row.run_id].assistant_id
+        if assistant not in allowed:
+            allowed[assistant] = _hidden_tools(member, assistant)
+        found[row.run_id] = _shown(row, texts.get(row.message_id, ""), allowed[assistant], passages)
+    return found
+
+
+def _shown(row: Receipt, answer: str, hidden: frozenset[str], passages: Mapping[str, Passage]) -> dict[str, Any]:
+    marks = []
+    named: dict[str, dict[str, Any]] = {}
+    for mark in row.marks:
+        sources = []
+        for source in mark["sources"]:
+            shown = _source(source, hidden, passages)
+            if shown["kind"] == "passage" and shown["id"] in passages:
+                named[shown["id"]] = _passage(passages[shown["id"]])
+            if shown not in sources:
+                sources.append(shown)
+        marks.append({**mark, "text": answer[mark["start"] : mark["end"]], "sources": sources})
+    actions = [{**action, "text": answer[action["start"] : action["end"]]} for action in row.actions]
+    return {"messageId": row.message_id, "marks": marks, "actions": actions, "passages": named}
+
+
+def _source(source: dict[str, Any], hidden: frozenset[str], passages: Mapping[str, Passage]) -> dict[str, Any]:
+    if source["kind"] == "tool" and source["tool"] in hidden:
+        return WITHHELD
+    if source["kind"] == "passage" and source["id"].startswith("doc-") and source["id"] not in passages:
+        return WITHHELD
+    return source
+
+
+def _hidden_tools(member: Member, assistant_id: int) -> frozenset[str]:
+    """Return the names of the tools that the member may not use with an assistant."""
+    entries = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant_id)
+    return frozenset(entry.tool.name for entry in entries if entry.policy == "off")
+
+
+def _passages(member: Member, rows: Collection[Receipt]) -> dict[str, Passage]:
+    """Return the passages that receipts name and that are still there, by their ids: `doc-<document>.<position>`."""
+    ids = {
+        source["id"]
+        for row in rows
+        for mark in row.marks
+        for source in mark["sources"]
+        if source["kind"] == "passage" and source["id"].startswith("doc-")
+    }
+    documents = {one.removeprefix("doc-").partition(".")[0] for one in ids}
+    known = Passage.objects.filter(
+        tenant_id=member.tenant_id, document_id__in=[int(one) for one in documents if one.isdigit() and len(one) < 18]
+    )
+    by_id = {f"doc-{passage.document_id}.{passage.position}": passage for passage in known}
+    return {one: by_id[one] for one in ids if one in by_id}
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    return {"source": passage.title, "heading": passage.heading, "page": passage.page, "text": passage.text}

@@ -1,0 +1,163 @@
+"""Makes the receipt of an answer from the messages of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assistant.contrib.receipts.matching.claims import Done, claims_of
+from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
+from assistant.contrib.receipts.matching.matching import MAX_SOURCES, Mark, marks_of
+from assistant.contrib.receipts.matching.prose import masked
+from assistant.contrib.receipts.matching.steps import Steps
+from assistant.core.values.messages import Message
+
+# The kinds of sources in the order in which the first of a value is chosen.
+_RANKS = {"tool": 0, "passage": 0, "message": 1, "page": 2, "clock": 3, "instructions": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class MadeReceipt:
+    """The receipt of one answer, as JSON values.
+
+    Attributes:
+        marks: `start` and `end` of each value in characters, `text`, `occurrence` (which of the places of that text in
+            the prose of the answer), `kind`, `sources`, and if there are any `derived` and `reason`.
+        actions: `start`, `end`, `text` and `tool` of each claimed action; no `tool` if no call has done it.
+        steps: how much was compared.
+    """
+
+    marks: list[dict[str, Any]]
+    actions: list[dict[str, Any]]
+    steps: int
+
+    @property
+    def unsupported(self) -> int:
+        """How many values no source has."""
+        return sum("reason" in mark for mark in self.marks)
+
+    @property
+    def unsupported_actions(self) -> int:
+        """How many claimed actions no call has done."""
+        return sum("tool" not in action for action in self.actions)
+
+
+def has_looked_up(messages: Sequence[Message]) -> bool:
+    """Return whether the run that answers the last message of a user has used a tool or a document."""
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    uses_tool = any(message.role == "tool" for message in messages[last + 1 :])
+    return uses_tool or any(one.attachments and not all(file.is_image for file in one.attachments) for one in messages)
+
+
+def make_receipt(
+    answer: str,
+    *,
+    messages: Sequence[Message],
+    calls: Sequence[Done],
+    now: datetime,
+) -> MadeReceipt:
+    """Return the receipt of an answer.
+
+    Args:
+        messages: the conversation, the system prompt first, without the answer.
+        calls: of the tools, in this run and before it in the conversation.
+        now: in the tenant's timezone.
+    """
+    facts = facts_of(messages, now)
+    steps = Steps()
+    prose = masked(answer)
+    marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]
+    claims = claims_of(answer, calls, facts.words)
+    actions = [
+        {"start": claim.start, "end": claim.end, "text": claim.verb, **({"tool": claim.tool} if claim.tool else {})}
+        for claim in claims
+    ]
+    return MadeReceipt(marks, actions, steps.count)
+
+
+def facts_of(messages: Sequence[Message], now: datetime) -> Facts:
+    """Return what the messages of a conversation say, the newest first if there is more than is indexed."""
+    facts = Facts(now)
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    for message in reversed(messages):
+        if message.is_superseded or facts.is_full:
+            continue
+        if message.role == "tool":
+            facts.add_result(Source("tool", names.get(message.tool_call_id, ""), message.tool_call_id), message.content)
+        elif message.role == "user":
+            facts.add_text(Source("message", id=message.id), message.content)
+            if message.page:
+                facts.add_text(Source("page", id=message.id), message.page)
+        elif message.role == "system":
+            facts.add_text(Source("instructions"), message.content)
+        for call in message.tool_calls:
+            facts.add_result(Source("tool", call.name, call.id, id="arguments"), call.arguments)
+    return facts
+
+
+def _mark(mark: Mark, facts: Facts, prose: str) -> dict[str, Any]:
+    value = mark.value
+    sources = [_source(fact, facts) for fact in _in_order(mark.facts, facts)]
+    return {
+        "start": value.start,
+        "end": value.end,
+        "text": value.text,
+        "occurrence": _occurrence(prose, value.text, value.start),
+        "kind": value.kind,
+        "sources": list({str(source): source for source in sources}.values())[:MAX_SOURCES],
+        **({"derived": mark.derived} if mark.derived else {}),
+        **({"reason": mark.reason} if mark.reason else {}),
+    }
+
+
+def _in_order(found: Collection[Fact], facts: Facts) -> list[Fact]:
+    """Return facts with the first source first: of the kind that counts most, and the oldest of it.
+
+    Sources are numbered from the newest on.
+    """
+    return sorted(
+        found,
+        key=lambda fact: (
+            _RANKS.get(facts.sources[fact.source].kind, 9),
+            facts.sources[fact.source].id == "arguments",
+            -fact.source,
+        ),
+    )
+
+
+def _source(fact: Fact, facts: Facts) -> dict[str, Any]:
+    source = facts.sources[fact.source]
+    if source.kind == "tool":
+        link = facts.link_of(fact)
+        path = f"arguments.{fact.path}" if source.id == "arguments" else fact.path
+        return {"kind": "tool", "tool": source.name, "callId": source.call_id, "path": path, **_link(link)}
+    if source.kind == "passage":
+        return {
+            "kind": "passage",
+            "id": source.id,
+            "number": source.number,
+            "title": source.name,
+            "start": fact.start,
+            "end": fact.end,
+        }
+    if source.kind == "message":
+        return {"kind": "message", "id": source.id}
+    return {"kind": source.kind}
+
+
+def _link(link: str) -> Mapping[str, str]:
+    return {"url": link} if link else {}
+
+
+def _occurrence(prose: str, text: str, start: int) -> int:
+    """Return how often a text stands in a prose as a whole word before a place."""
+    count = 0
+    place = prose.find(text)
+    while 0 <= place < start:
+        before = prose[place - 1 : place]
+        after = prose[place + len(text) : place + len(text) + 1]
+        count += not (before.isalnum() and text[0].isalnum()) and not (after.isalnum() and text[-1].isalnum())
+        place = prose.find(text, place + 1)
+    return count

@@ -1,0 +1,242 @@
+/* Marks the values of an answer: where each came from on hover, focus or tap, and dotted what came from nowhere. */
+
+import { make } from "../js/elements.js";
+import { gettext, ngettext } from "../js/i18n.js";
+
+const SKIPPED = "pre, math, .cites, .receipt, .katex";
+const LETTER = /[\p{L}\p{N}]/u;
+const SENTENCE = /[^.!?\n]+(?:[.!?](?=\s|$)|\n|$)/g;
+
+/** Return the texts of an answer that are prose, joined, with where each begins. */
+function proseOf(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  let text = "";
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const parent = node.parentElement;
+    const isAddress = parent.closest("a") && /^(?:https?|ftp):/.test(parent.closest("a").textContent);
+    if (parent.closest(SKIPPED) || isAddress) {
+      text += "\u0000"; // so that no value is found across it
+      continue;
+    }
+    nodes.push({ node, start: text.length });
+    text += node.data;
+  }
+  return { nodes, text };
+}
+
+/** Return where a text stands as a whole word for the n-th time; -1 if it does not. */
+function placeOf(text, wanted, occurrence) {
+  let count = 0;
+  for (let place = text.indexOf(wanted); place >= 0; place = text.indexOf(wanted, place + 1)) {
+    const [before, after] = [text[place - 1] ?? "", text[place + wanted.length] ?? ""];
+    const isPart = (LETTER.test(before) && LETTER.test(wanted[0])) || (LETTER.test(after) && LETTER.test(wanted.at(-1)));
+    if (isPart) continue;
+    if (count === occurrence) return place;
+    count += 1;
+  }
+  return -1;
+}
+
+function rangeOf({ nodes }, start, end) {
+  const first = nodes.findLast((one) => one.start <= start);
+  const last = nodes.findLast((one) => one.start < end);
+  if (!first || first !== last || end - first.start > first.node.length) return null;
+  const range = document.createRange();
+  range.setStart(first.node, start - first.start);
+  range.setEnd(first.node, end - first.start);
+  return range;
+}
+
+const sourceText = {
+  tool: ({ tool, path }) => [gettext("From a tool"), `${tool}${path ? ` · ${path.split(".").filter((part) => !/^\d+$/.test(part)).join(" › ")}` : ""}`],
+  passage: ({ title }) => [gettext("From a document"), title],
+  message: () => [gettext("From your message"), ""],
+  page: () => [gettext("From the page"), ""],
+  instructions: () => [gettext("From the assistant's instructions"), ""],
+  clock: () => [gettext("From the clock"), ""],
+  withheld: () => [gettext("From a source that you may not see now"), ""],
+};
+
+const derivedText = {
+  sum: () => gettext("A sum of these:"),
+  count: () => gettext("A count of these:"),
+  difference: () => gettext("A difference of these:"),
+  product: () => gettext("A product of these:"),
+  average: () => gettext("An average of these:"),
+  share: () => gettext("A share of these:"),
+  time: () => gettext("The time between these:"),
+  weekday: () => gettext("The day of the week of this:"),
+};
+
+const reasonText = {
+  not_found: () => gettext("Not found in what was looked up"),
+  other_row: () => gettext("Not found there: it belongs to another row of what was looked up"),
+};
+
+/** Return the sentence of a passage in which a value stands, with the value lit. */
+function lit(text, start, end) {
+  const sentence = [...text.matchAll(SENTENCE)].find((one) => one.index <= start && start < one.index + one[0].length);
+  const from = sentence?.index ?? Math.max(0, start - 80);
+  const to = sentence ? from + sentence[0].length : end + 80;
+  return make("q.receipt-passage", { dir: "auto" }, text.slice(from, start), make("mark", {}, text.slice(start, end)), text.slice(end, to));
+}
+
+function sourceShown(source, passages, open) {
+  const [title, detail] = (sourceText[source.kind] ?? sourceText.withheld)(source);
+  const parts = [make("span.receipt-kind", {}, title)];
+  if (detail) parts.push(make("span.receipt-name", { dir: "auto" }, detail));
+  const passage = source.kind === "passage" && passages[source.id];
+  if (passage) parts.push(lit(passage.text, source.start, source.end));
+  if (source.url) parts.push(make("a.receipt-link", { href: source.url, target: "_blank", rel: "noopener noreferrer" }, gettext("Open")));
+  if (source.kind === "tool" && open(source.callId)) parts.push(make("button.receipt-link", { type: "button", onclick: open(source.callId) }, gettext("Show the call")));
+  return make("li", {}, ...parts);
+}
+
+class Card {
+  element = make("div.receipt-card", { id: "receipt-card", role: "status", hidden: true });
+  #mark = null;
+  #timer = 0;
+
+  constructor() {
+    this.element.addEventListener("pointerenter", () => clearTimeout(this.#timer));
+    this.element.addEventListener("pointerleave", () => this.hideSoon());
+    document.addEventListener("keydown", (event) => event.key === "Escape" && !this.element.hidden && this.hide());
+    document.addEventListener("pointerdown", (event) => !event.target.closest(".receipt, .receipt-card") && this.hide());
+  }
+
+  show(mark, content) {
+    clearTimeout(this.#timer);
+    if (this.#mark === mark && !this.element.hidden) return;
+    this.#mark?.removeAttribute("aria-describedby");
+    this.#mark = mark;
+    this.element.replaceChildren(...content);
+    mark.closest(".turn").append(this.element); // it has the page's colours there, and goes with the turn
+    mark.setAttribute("aria-describedby", this.element.id);
+    this.element.hidden = false;
+    const place = mark.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = this.element;
+    const left = Math.max(8, Math.min(place.left, innerWidth - width - 8));
+    const isBelow = place.bottom + height + 8 < innerHeight || place.top < height + 8;
+    this.element.style.left = `${left}px`;
+    this.element.style.top = `${isBelow ? place.bottom + 6 : place.top - height - 6}px`;
+  }
+
+  hideSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.hide(), 200);
+  }
+
+  hide() {
+    clearTimeout(this.#timer);
+    this.element.hidden = true;
+    this.#mark?.removeAttribute("aria-describedby");
+    this.#mark = null;
+  }
+}
+
+let card = null;
+
+function addStyles() {
+  const href = new URL("./receipts.css", import.meta.url).href;
+  document.head.append(make("link", { rel: "stylesheet", href }));
+}
+
+function contentOf(mark, passages, open) {
+  if (mark.reason) return [make("p", {}, (reasonText[mark.reason] ?? reasonText.not_found)())];
+  const items = mark.sources.map((source) => sourceShown(source, passages, open));
+  const [first, ...others] = items;
+  const content = mark.derived ? [make("p", {}, (derivedText[mark.derived] ?? derivedText.sum)())] : [];
+  if (!first) return [make("p", {}, gettext("Counted in the answer"))];
+  if (mark.derived) return [...content, make("ul", {}, ...items)];
+  content.push(make("ul", {}, first));
+  if (others.length) {
+    const count = others.length;
+    content.push(make("details", {}, make("summary", {}, ngettext("%(count)s more source", "%(count)s more sources", count)), make("ul", {}, ...others)));
+  }
+  return content;
+}
+
+function wrap(range, mark, content) {
+  const span = make(mark.reason ? "span.receipt.unsupported" : "span.receipt", { tabIndex: -1, role: "button" });
+  range.surroundContents(span);
+  const show = () => card.show(span, content());
+  span.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show());
+  span.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && card.hideSoon());
+  span.addEventListener("focus", show);
+  span.addEventListener("blur", () => card.hideSoon());
+  span.addEventListener("click", show);
+  return span;
+}
+
+/** Let one mark of an answer be reached with Tab, and the others with the arrows. */
+function roving(spans) {
+  if (spans.length) spans[0].tabIndex = 0;
+  for (const [place, span] of spans.entries()) {
+    span.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const next = spans[place + (step ?? 0)];
+      if (!step || !next) return;
+      event.preventDefault();
+      span.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    });
+  }
+}
+
+function unmark(element) {
+  for (const old of element.querySelectorAll(".receipt")) {
+    const parent = old.parentNode;
+    old.replaceWith(...old.childNodes);
+    parent.normalize();
+  }
+}
+
+function noteOf(actions) {
+  const unsupported = actions.filter(({ tool }) => !tool);
+  if (!unsupported.length) return null;
+  const text = ngettext(
+    "The answer says that something was done (%(what)s), but no tool did it.",
+    "The answer says that things were done (%(what)s), but no tool did them.",
+    unsupported.length,
+    { what: [...new Set(unsupported.map(({ text: verb }) => verb))].join(", ") },
+  );
+  return make("p.receipt-note", { role: "note" }, text);
+}
+
+/** Mark the answers of a turn: `details` has the ids of messages with their receipts, `cardOf(callId)` the element of a tool call. */
+export function show({ turn, details, answerOf, cardOf }) {
+  if (!card) {
+    addStyles();
+    card = new Card();
+  }
+  if (turn.contains(card.element)) card.hide();
+  for (const old of turn.querySelectorAll(":scope > .items > .receipt-note")) old.remove();
+  for (const { value } of details) {
+    const element = answerOf(value.messageId)?.element;
+    if (!element) continue;
+    unmark(element);
+    const open = (callId) => {
+      const call = cardOf(callId);
+      return call && (() => {
+        call.querySelector("details, summary, button")?.closest("details")?.setAttribute("open", "");
+        call.scrollIntoView({ block: "center", behavior: "smooth" });
+      });
+    };
+    const prose = proseOf(element);
+    const found = value.marks
+      .map((mark) => ({ mark, start: placeOf(prose.text, mark.text, mark.occurrence) }))
+      .filter(({ start }) => start >= 0)
+      .sort((one, other) => other.start - one.start);
+    const spans = [];
+    for (const { mark, start } of found) {
+      const range = rangeOf(prose, start, start + mark.text.length);
+      if (range) spans.unshift(wrap(range, mark, () => contentOf(mark, value.passages ?? {}, open)));
+    }
+    roving(spans);
+    const note = noteOf(value.actions);
+    if (note) element.after(note);
+  }
+}

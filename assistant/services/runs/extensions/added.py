@@ -1,0 +1,55 @@
+"""Extensions of optional apps, which act in the runs of those assistants that have them switched on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+from django.utils.functional import Promise
+
+from assistant.models import Assistant
+from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.toolpolicy.policy import EffectiveTool
+
+# Takes the run, its assistant, and the tools that it may use.
+Maker = Callable[[RunKey, Assistant, Sequence[EffectiveTool]], Sequence[RunExtension[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedExtension:
+    """An extension that assistants can have.
+
+    Attributes:
+        title: what the assistant's page says of it.
+        make: the dotted name of a `Maker`, which is imported with the first run that has the extension. It may query.
+    """
+
+    name: str
+    title: str | Promise
+    make: str
+
+
+_added: dict[str, AddedExtension] = {}
+
+
+def add_run_extension(name: str, *, title: str | Promise, make: str) -> None:
+    """Let assistants have an extension, which is off until it is chosen on the assistant's page."""
+    _added[name] = AddedExtension(name, title, make)
+
+
+def extension_choices() -> list[tuple[str, str | Promise]]:
+    """Return the names of the extensions that assistants can have, with their titles."""
+    return [(one.name, one.title) for one in _added.values()]
+
+
+def added_extensions(
+    *, key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]
+) -> Iterator[RunExtension[Any]]:
+    """Yield the extensions that an assistant has switched on; those of apps that are absent are passed over."""
+    for one in _added.values():
+        if one.name in assistant.extensions:
+            module, _, name = one.make.rpartition(".")
+            yield from cast(Maker, getattr(import_module(module), name))(key, assistant, tools)

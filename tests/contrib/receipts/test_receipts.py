@@ -1,0 +1,168 @@
+"""Receipts of runs: which there are, what clients get of them, and who may see what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.reading import shown_receipts
+from assistant.core.values.messages import ToolCall
+from assistant.models import Assistant, Document, Run
+from assistant.providers.scripted import ScriptedModel
+from assistant.services.knowledge.documents import add_document
+from assistant.services.tenancy.members import find_member
+from assistant.services.toolpolicy import catalogue
+from assistant.testing import ChatTester, answer_with
+from assistant.toolkit import ToolError, tool
+from assistant.toolkit.registry import Registry
+from tests.base import Cast
+from tests.factories import switch_tool
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
+
+
+@tool(read_only=True, enabled_by_default=True)
+def get_parcel(number: int) -> dict[str, Any]:
+    """Look up a parcel."""
+    return {
+        "number": number,
+        "weight_kg": 12.5,
+        "price": "89.90",
+        "currency": "EUR",
+        "url": "https://parcels.example/77",
+    }
+
+
+@tool(enabled_by_default=True)
+def cancel_parcel(number: int) -> str:
+    """Cancel a parcel."""
+    if number == 13:
+        raise ToolError("It has left already.")
+    return "Cancelled."
+
+
+@pytest.fixture(autouse=True)
+def _tools(cast: Cast) -> Iterator[None]:
+    Assistant.objects.update(extensions=["receipts"])
+    for tenant in (cast.acme, cast.globex):
+        for name in ("get_parcel", "cancel_parcel", "search_docs"):
+            switch_tool(tenant, name, "on")
+    found = [one for one in catalogue.registry() if one.name == "search_docs"]
+    with catalogue.using(Registry([get_parcel, cancel_parcel, *found])):
+        yield
+
+
+def ask(cast: Cast, script: list[Any], question: str = "Where is it?", slug: str = "acme") -> Any:
+    tenant, user = (cast.acme, cast.alice) if slug == "acme" else (cast.globex, cast.mallory)
+    with answer_with(ScriptedModel(script)), ChatTester(tenant, user) as chat:
+        return chat.ask(question)
+
+
+def receipt_of(answer: Any) -> dict[str, Any]:
+    """Return what a client is told of an answer's receipt."""
+    (told,) = [event["value"] for event in answer.events if event.get("name") == "answer.receipts"]
+    return told
+
+
+def calls_of(answer: Any) -> list[str]:
+    return [event["toolCallId"] for event in answer.events if event["type"] == "TOOL_CALL_START"]
+
+
+def parcel(number: int = 77) -> ToolCall:
+    return ToolCall(f"call-{number}", "get_parcel", f'{{"number": {number}}}')
+
+
+def test_values_are_tied_to_fields_of_results_and_to_the_question(cast: Cast) -> None:
+    answer = ask(cast, [parcel(), "Parcel 77 weighs 12.5 kg and costs €89.90, or 89.80."], "What of parcel 77?")
+    number, weight, price, wrong = receipt_of(answer)["marks"]
+    (source,) = weight["sources"]
+    assert source == {
+        "kind": "tool",
+        "tool": "get_parcel",
+        "callId": calls_of(answer)[0],
+        "path": "weight_kg",
+        "url": "https://parcels.example/77",
+    }
+    assert [source["kind"] for source in number["sources"]] == ["tool", "tool", "message"]
+    assert price["sources"][0]["path"] == "price" and wrong["reason"] == "not_found" and not wrong["sources"]
+
+
+def test_the_marks_come_at_once_before_the_end(cast: Cast) -> None:
+    events = ask(cast, [parcel(), "It weighs 12.5 kg."]).events
+    kinds = [event.get("name") or event["type"] for event in events]
+    assert kinds[-2:] == ["answer.receipts", "RUN_FINISHED"] and kinds.count("answer.receipts") == 1
+
+
+def test_a_run_without_a_tool_or_a_document_has_none(cast: Cast) -> None:
+    ask(cast, ["I think it weighs 12.5 kg. I have cancelled it."])
+    assert not Receipt.objects.exists()
+
+
+def test_an_assistant_without_the_addition_has_none(cast: Cast) -> None:
+    Assistant.objects.update(extensions=[])
+    ask(cast, [parcel(), "It weighs 99 kg."])
+    assert not Receipt.objects.exists()
+
+
+@pytest.mark.parametrize(("number", "is_done"), [(77, True), (13, False)])
+def test_a_claimed_action_needs_a_call_that_succeeded(cast: Cast, number: int, is_done: bool) -> None:
+    call = ToolCall("call-1", "cancel_parcel", f'{{"number": {number}}}')
+    (action,) = receipt_of(ask(cast, [call, "I have cancelled it."]))["actions"]
+    assert action["text"] == "cancelled" and action.get("tool", "") == ("cancel_parcel" if is_done else "")
+    assert Receipt.objects.get().unsupported_actions == (not is_done)
+
+
+def test_values_of_earlier_runs_keep_their_first_source(cast: Cast) -> None:
+    model = ScriptedModel([parcel(), "12.5 kg.", parcel(78), "The first weighs 12.5 kg."])
+    with answer_with(model), ChatTester(cast.acme, cast.alice) as chat:
+        first = chat.ask("How heavy is it?")
+        again = chat.ask("And the other?")
+    (mark,) = receipt_of(again)["marks"]
+    assert [source["callId"] for source in mark["sources"]] == [*calls_of(first), *calls_of(again)]
+
+
+def test_passages_are_sources_and_go_with_their_document(cast: Cast) -> None:
+    document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
+    search = ToolCall("call-1", "search_docs", '{"query": "returned parcels"}')
+    ask(cast, [search, "Within 30 days."])
+    run = Run.objects.get()
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+
+    def source() -> dict[str, Any]:
+        (mark,) = shown_receipts(member=member, runs=[run])[run.pk]["marks"]
+        return mark["sources"][0]
+
+    assert source()["kind"] == "passage" and source()["title"] == "Returns"
+    Document.objects.filter(pk=document.pk).delete()
+    assert source() == {"kind": "withheld"}
+
+
+def test_a_tool_that_the_reader_may_not_use_any_more_is_not_named(cast: Cast) -> None:
+    ask(cast, [parcel(), "It weighs 12.5 kg."])
+    run = Run.objects.get()
+    switch_tool(cast.acme, "get_parcel", "off")
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    (mark,) = shown_receipts(member=member, runs=[run])[run.pk]["marks"]
+    assert mark["sources"] == [{"kind": "withheld"}] and mark["text"] == "12.5 kg"
+
+
+def test_nothing_of_another_tenants_run_is_read(cast: Cast) -> None:
+    ask(cast, [parcel(), "It weighs 12.5 kg."])
+    ask(cast, [parcel(), "It weighs 12.5 kg."], slug="globex")
+    mallory = find_member(user_id=cast.mallory.pk, tenant_slug="globex")
+    assert mallory is not None
+    runs = list(Run.objects.all())
+    assert len(runs) == 2
+    assert list(shown_receipts(member=mallory, runs=runs)) == [Receipt.objects.get(tenant=cast.globex).run_id]
+
+
+def test_what_is_stored_repeats_no_value(cast: Cast) -> None:
+    ask(cast, [parcel(), "It weighs 12.5 kg. I have cancelled it."])
+    row = Receipt.objects.get()
+    assert "12.5" not in str(row.marks) and "cancelled" not in str(row.actions)
+    assert (row.values, row.unsupported, row.unsupported_actions, row.tools) == (1, 0, 1, ["get_parcel"])
