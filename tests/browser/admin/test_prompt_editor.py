@@ -11,6 +11,7 @@ from playwright.async_api import Browser, expect
 from assistant.models import PromptVersion
 from tests.base import Cast
 from tests.browser.admin.test_model_pages import enter
+from tests.browser.chat.test_sending import check_nothing_is_locked_while_written
 from tests.browser.conftest import Visitor
 from tests.live import Server
 
@@ -58,3 +59,8 @@ async def test_unsaved_text_is_not_left_without_a_question(amys: Visitor, cast: 
     dialog = await asked.value
     assert dialog.type == "beforeunload"
     await dialog.accept()
+
+
+async def test_a_long_prompt_is_deleted_at_once(amys: Visitor, cast: Cast) -> None:
+    page = await amys.open(f"/admin/assistant/promptversion/editor/{cast.support.pk}/")
+    await check_nothing_is_locked_while_written(page.get_by_label("Prompt", exact=True))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from assistant.models import TenantLimits
 from tests.base import Cast
-from tests.browser.acts import answered, last_answer
+from tests.browser.acts import answered, ask, last_answer
 from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.fake_provider import FakeProvider
@@ -115,6 +115,40 @@ async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -
     await box.press("Enter")
     assert len(await box.input_value()) == 200_001
     await expect(page.locator(".bubble")).to_have_count(0)
+
+
+# How what is within closed details is hidden.
+LOCKED = """(box) => [...box.getRootNode().querySelectorAll("details:not([open])")].map(
+    (one) => getComputedStyle(one, "::details-content").contentVisibility)"""
+
+
+async def check_nothing_is_locked_while_written(box: Locator) -> None:
+    """What a search in the page opens slows each line of a text that is deleted, in Chromium, so nothing is then."""
+    await box.evaluate("(box) => box.blur()")
+    locked = await box.evaluate(LOCKED)
+    assert locked and set(locked) == {"hidden"}
+    await box.focus()
+    assert set(await box.evaluate(LOCKED)) == {"visible"}
+
+
+async def test_a_long_text_is_deleted_at_once(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Yes.", reasoning="Let me think about it.")
+    await ask(page, "Well?")
+    await expect(last_answer(page)).to_have_text("Yes.")
+    await answered(page)
+    await check_nothing_is_locked_while_written(page.get_by_label("Message to"))
+    await expect(page.get_by_text("Let me think about it.")).to_be_hidden()
+
+
+async def test_a_long_text_is_deleted_at_once_in_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Yes.", reasoning="Let me think about it.")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask(page, "Well?")
+    await expect(last_answer(page)).to_have_text("Yes.")
+    await answered(page)
+    await check_nothing_is_locked_while_written(page.get_by_label("Message to"))
+    await expect(page.get_by_text("Let me think about it.")).to_be_hidden()
 
 
 DROP = """(target) => {

@@ -97,6 +97,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .tool,.activity{border:1px solid var(--line);border-radius:10px;font-size:14px}
 :is(.tool,.activity)>summary{display:flex;align-items:center;gap:8px;min-height:38px;padding:3px 11px;list-style:none;cursor:pointer}
 summary::-webkit-details-marker{display:none}
+.panel:has(textarea:focus) details:not([open])::details-content{display:none;content-visibility:visible}
 :is(.tool,.activity)>summary svg{width:17px;color:var(--soft)}
 :is(.tool,.activity)[open]>summary>svg{rotate:180deg}
 .tool-name{flex:1;min-width:0;font-weight:550;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
