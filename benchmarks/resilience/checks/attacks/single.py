@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Line
@@ -11,26 +13,44 @@ from benchmarks.resilience.pytests import failed
 
 TITLE = "Single attacks"
 HOW = (
-    "Tests of the suite, on SQLite: one tenant's files at all readers; one long paragraph that ends in a dash; an "
-    "address in a question that is suggested after untrusted text; a stranger's invitation of another tenant's member; "
-    "heads of requests without end; a member's token on a page of another origin; an image of more than 50 megapixels; "
-    "packages from npm that bring scripts; `asyncio.to_thread` in a tool. A planted fault takes the defence away."
+    "Tests of the suite, on SQLite: one tenant's files at all readers; a person's files that take long, again and "
+    "again; one of them a second time; a small file that unpacks to very much; one long paragraph that ends in a "
+    "dash; an address in a question that is suggested after untrusted text; a stranger's invitation of another "
+    "tenant's member; heads of requests without end; a member's token on a page of another origin; an image of more "
+    "than 50 megapixels, and one that is named as a page; packages from npm that bring scripts; `asyncio.to_thread` "
+    "in a tool. A planted fault takes the defence away."
 )
-READERS, PIECES, SUGGESTED, INVITED, HEADS = (
+READERS, SECONDS, REPEATED, UNPACKED = (
     "tests failed of readers that tenants share",
+    "tests failed of seconds of reading",
+    "tests failed of files that took too long before",
+    "tests failed of small files that unpack to much",
+)
+PIECES, SUGGESTED, INVITED, HEADS = (
     "tests failed of pieces that hold the event loop",
     "tests failed of suggested questions",
     "tests failed of invitations at sign-in",
     "tests failed of requests' heads",
 )
-TOKENS, IMAGES, PACKAGES, CONNECTIONS = (
+TOKENS, IMAGES, ENDINGS, PACKAGES, CONNECTIONS = (
     "tests failed of a member's token elsewhere",
     "tests failed of large images",
+    "tests failed of names of files",
     "tests failed of packages with scripts",
     "tests failed of connections that tools leave",
 )
 TESTS: Mapping[str, Sequence[str]] = {
     READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
+    SECONDS: [
+        "tests/services/files/test_reader_turns.py::test_a_person_whose_files_took_too_long_waits_and_nobody_else_does"
+    ],
+    REPEATED: [
+        "tests/services/files/test_reader_turns.py::test_a_file_that_took_too_long_is_refused_at_once_the_next_time"
+    ],
+    UNPACKED: [
+        "tests/services/files/test_reader_turns.py"
+        "::test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_is_read"
+    ],
     PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
     SUGGESTED: [
         "tests/services/runs/extensions/test_follow_ups.py"
@@ -44,6 +64,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     IMAGES: [
         "tests/services/files/test_images.py::test_an_image_of_more_than_fifty_megapixels_is_refused_by_its_header"
     ],
+    ENDINGS: ["tests/services/files/test_images.py::test_a_file_has_the_ending_of_its_type"],
     PACKAGES: ["tests/site/test_npm_locks.py::test_installing_runs_no_script_and_resolves_nothing"],
     CONNECTIONS: ["tests/services/toolcalls/test_tool_connections.py::test_a_tools_to_thread_leaves_no_connection"],
 }
@@ -67,6 +88,30 @@ def let_a_tenant_have_all_readers() -> None:
         self._most_of_one = places
 
     FairPlaces.__init__ = begin_without_share  # type: ignore[method-assign]
+
+
+def count_no_seconds_of_reading() -> None:
+    """Anybody's files may be read for as long as they take."""
+    from assistant.services.files.reader_turns import ReaderSeconds
+
+    ReaderSeconds.wait = lambda self, uploader: 0.0  # type: ignore[method-assign]
+
+
+def forget_slow_files() -> None:
+    """A file that took too long is read again."""
+    from assistant.services.files.reader_turns import KnownFiles
+
+    KnownFiles.outcome = lambda self, content: None  # type: ignore[method-assign]
+
+
+def unpack_any_file() -> None:
+    """The reader of Office files, which is a program of its own, unpacks whatever it is given."""
+    from assistant.services.files import reading
+
+    worker = Path(tempfile.mkdtemp()) / reading._OFFICE.name
+    worker.write_text(f"{reading._OFFICE.read_text()}\n_check_zip = lambda content, most_xml: None\n")
+    reading._PACKAGES = {**reading._PACKAGES, worker: reading._PACKAGES[reading._OFFICE]}
+    reading._OFFICE = worker
 
 
 def parse_blocks_of_any_length() -> None:
@@ -131,6 +176,13 @@ def take_images_of_any_size() -> None:
     image_sizes.MAX_PIXELS = 2**62
 
 
+def keep_names_of_files() -> None:
+    """A file is stored under the ending that its uploader gave it."""
+    from assistant.services.files import attachments
+
+    attachments.with_own_ending = lambda name, media_type, endings=None: name  # type: ignore[attr-defined]
+
+
 def run_scripts_of_packages() -> None:
     """The commands of the Makefile run what packages from npm bring."""
     from tests.site import test_npm_locks
@@ -147,12 +199,16 @@ def leave_connections_open() -> None:
 
 FAULTS = (
     Fault("a tenant may have all readers of files", READERS, let_a_tenant_have_all_readers),
+    Fault("seconds of reading are not limited", SECONDS, count_no_seconds_of_reading),
+    Fault("a file that took too long is read again", REPEATED, forget_slow_files),
+    Fault("files may unpack to any size", UNPACKED, unpack_any_file),
     Fault("Markdown blocks of any length are parsed", PIECES, parse_blocks_of_any_length),
     Fault("questions are suggested after untrusted text", SUGGESTED, suggest_after_untrusted_text),
     Fault("people join by an invitation without being asked", INVITED, join_without_being_asked),
     Fault("heads of requests have no bound", HEADS, take_heads_of_any_size),
     Fault("a member's token counts on every page", TOKENS, take_tokens_of_any_origin),
     Fault("images of any size are taken", IMAGES, take_images_of_any_size),
+    Fault("files keep the ending that they were given", ENDINGS, keep_names_of_files),
     Fault("packages from npm run their scripts", PACKAGES, run_scripts_of_packages),
     Fault("threads of tools keep their connections", CONNECTIONS, leave_connections_open),
 )
