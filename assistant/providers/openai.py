@@ -280,7 +280,7 @@ class OpenAIModel(CallsTools):
             content,
             path=self._path,
             seconds=self._timeout,
-            max_retries=self._max_retries,
+            max_retries=self._max_retries if request.has_retries else 0,
             headers=request_id_header(),
         )
 

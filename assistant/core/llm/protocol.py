@@ -75,6 +75,7 @@ class ModelRequest:
         tool_choice: "auto", "none", "required" or the name of a tool.
         response_format: requests structured output.
         without_files: leave out images and PDFs, which the provider has refused, although the model takes files.
+        has_retries: whether the model's client may send it again by itself, after failures that may pass.
         on_sent: called with the body of each request that is sent, which has no key; None if nobody keeps it. A model
             need not call it.
     """
@@ -85,6 +86,7 @@ class ModelRequest:
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     without_files: bool = False
+    has_retries: bool = True
     on_sent: Callable[[bytes], None] | None = field(default=None, repr=False, compare=False)
 
 

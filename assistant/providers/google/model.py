@@ -88,10 +88,8 @@ class GoogleModel(NativeModel[Chunk]):
     def _change_for(self, reason: str, request: ModelRequest) -> str:
         return change_for(reason, request, is_typed_by_tool=request.tool_choice == OUTPUT_TOOL)
 
-    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
-        response: httpx2.Response = await client.ask(
-            self.name, content, seconds=self._timeout, max_retries=self._max_retries
-        )
+    async def _ask(self, client: Any, content: bytes, max_retries: int) -> httpx2.Response:
+        response: httpx2.Response = await client.ask(self.name, content, seconds=self._timeout, max_retries=max_retries)
         return response
 
     async def _list_models(self, client: Any, limit: int) -> list[str]:

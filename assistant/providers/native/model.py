@@ -176,6 +176,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         if not self._key and self._is_public:
             raise ModelError(self.no_key)
         client = await self._client()  # importing its package can take longer than an answer may
+        retries = self._max_retries if request.has_retries else 0
         async with asyncio.timeout(self._timeout):
             tried = self._changes
             for _ in range(MAX_CHANGES):
@@ -183,7 +184,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
                 if request.on_sent is not None:
                     request.on_sent(content.replace(self._key.encode(), b"[key]") if self._key else content)
                 try:
-                    return await self._ask(client, content)
+                    return await self._ask(client, content, retries)
                 except Refusal as refusal:
                     # The turn itself handles errors with a kind, such as a conversation that is too long.
                     change = "" if refusal.kind else self._change_for(refusal.reason, request)
@@ -197,7 +198,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
                         raise NoTypedAnswers("The provider does not support structured output.") from refusal
                     if change == "tools":
                         raise NoTypedAnswers("The provider does not support tools.") from refusal
-            return await self._ask(client, self._body(request, tried))
+            return await self._ask(client, self._body(request, tried), retries)
 
     @property
     def _is_public(self) -> bool:
@@ -233,7 +234,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         """Return the client of the provider's package."""
 
     @abstractmethod
-    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
+    async def _ask(self, client: Any, content: bytes, max_retries: int) -> httpx2.Response:
         """Send a body. Raises `ModelError`, and `Refusal` with status 400."""
 
     @abstractmethod

@@ -29,6 +29,11 @@ _ABOUT_OTHERS = re.compile(
 )
 # What servers say that make a grammar of the schemas of all tools, or of a typed answer's.
 _GRAMMAR = re.compile(r"\bgrammar\b", re.IGNORECASE)
+# What servers say with a status of 5xx that fail to make one, and those whose template fails to write the tools.
+_DEFINITIONS = re.compile(
+    r"\bgrammar\b|(?<!database )\bschemas?\b|(?:tool|function)[ _-]?(?:definition|declaration)s?\b", re.IGNORECASE
+)
+_TEMPLATE = re.compile(r"\bjinja\b|\bchat template\b|\bprompt template\b", re.IGNORECASE)
 # Refusals without a reason.
 _VAGUE = re.compile(
     r"invalid argument|^\W*bad request|invalid request|provider returned error|^error code: 4\d\d\W*$|^$",
@@ -56,12 +61,15 @@ def may_be_a_tool(error: ModelError, tools: Sequence[Tool], *, is_typed: bool, h
     """
     if not tools:
         return False
+    said = said_in(error)
     if not isinstance(error, Refusal):
-        status = error.details.status if error.details is not None else None
-        return (status or 0) >= 500 and bool(named_tools(error, tools))
+        if error.kind != "down" or error.details is None or (error.details.status or 0) < 500:
+            return False
+        if named_tools(error, tools):
+            return True
+        return bool(not is_typed and (_DEFINITIONS.search(said) or (has_new and _TEMPLATE.search(said))))
     if error.kind:
         return False  # which the turn handles
-    said = said_in(error)
     if _places(error):
         return True
     if _GRAMMAR.search(said):
@@ -69,6 +77,12 @@ def may_be_a_tool(error: ModelError, tools: Sequence[Tool], *, is_typed: bool, h
     if _ABOUT_OTHERS.search(said):
         return False
     return bool(_ABOUT_TOOLS.search(said) or (has_new and _VAGUE.search(said)))
+
+
+def is_about_definitions(error: ModelError) -> bool:
+    """Return whether a failure that may be a tool's will come again, as all but some 5xx do."""
+    said = said_in(error)
+    return isinstance(error, Refusal) or bool(_DEFINITIONS.search(said) or _TEMPLATE.search(said))
 
 
 def _places(error: ModelError) -> list[str]:

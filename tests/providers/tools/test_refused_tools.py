@@ -30,7 +30,7 @@ SAYS: dict[str, Callable[[int, str], str]] = {
 
 
 def forget() -> None:
-    for cache in (refused_tools._refused, refused_tools._accepted, refused_tools._suspected):
+    for cache in (refused_tools._refused, refused_tools._failing, refused_tools._accepted, refused_tools._unfinished):
         cache.clear()
 
 
@@ -192,7 +192,7 @@ async def test_a_search_goes_on_in_the_next_turns(fake_provider: FakeProvider, g
     offered = tools(60, *guilty)
     good = {tool.name for number, tool in enumerate(offered) if number not in guilty}
     accepted: set[str] = set()
-    for _turn in range(18):
+    for _turn in range(2 + len(guilty) + len(guilty) // 3):
         before = len(fake_provider.requests)
         model = model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append)
         assert (await ask(model, offered)).text == "Fine."
@@ -237,6 +237,9 @@ UNSAID = {
     "nothing": (400, {"error": {"message": "Bad request"}}),
     "not even that": (400, {}),
     "a name, as a failure": (500, {"error": {"message": "Cannot convert the schema of function 'tool_3'"}}),
+    "a grammar, as a failure": (500, {"error": {"message": "Failed to compile the grammar"}}),
+    "a schema, as a failure": (502, {"error": {"message": "JSON schema conversion failed: Unresolved $ref"}}),
+    "a template, as a failure": (500, {"error": "Error rendering prompt with jinja template: not a function"}),
 }
 
 
@@ -247,9 +250,99 @@ async def test_a_tool_is_found_whatever_a_server_says(fake_provider: FakeProvide
     fake_provider.rule(lambda request: answer if (answer := server(request)).status == 200 else respond(status, body))
     told: list[RefusedTool] = []
     assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(5, 3))).text
-    assert [one.name for one in told] == ["tool_3"] and told[0].is_certain is (status < 500)
+    assert [one.name for one in told] == ["tool_3"] and told[0].is_certain
     assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"]
     assert len(server.refused) == 1 or "a path" not in said
+
+
+async def test_a_failure_for_a_tool_is_paid_for_once(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON)
+    body = {"error": {"message": "failed to parse grammar"}}
+    fake_provider.rule(lambda request: answer if (answer := server(request)).status == 200 else respond(500, body))
+    model = model_at(fake_provider, CHAT_COMPLETIONS, max_retries=1)
+    assert (await ask(model, tools(8, 5))).repeated_requests <= MAX_REQUESTS
+    # The client repeats the first only.
+    assert len(fake_provider.requests) <= 2 + MAX_REQUESTS
+    fake_provider.requests.clear()
+    assert (await ask(model, tools(8, 5))).repeated_requests <= 1
+    fake_provider.requests.clear()
+    await ask(model, tools(8, 5))
+    assert len(fake_provider.requests) == 1 and "tool_5" not in server.offered
+
+
+async def test_a_tool_whose_failure_may_pass_is_left_out_for_some_minutes(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON)
+    body = {"error": {"message": "The function 'tool_3' is not available at the moment."}}
+    fake_provider.rule(lambda request: answer if (answer := server(request)).status == 200 else respond(503, body))
+    told: list[RefusedTool] = []
+    for _turn in range(2):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(5, 3))
+    assert len(fake_provider.requests) == 3
+    assert [(one.name, one.is_certain) for one in told] == [("tool_3", False)]
+    refused_tools._failing.clear()
+    fake_provider.rule(StrictServer(CHAT_COMPLETIONS))
+    await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(5, 3))
+    assert "tool_3" in str(fake_provider.requests[-1].json["tools"])
+
+
+NOT_OF_A_TOOL = [
+    "Internal server error",
+    "database schema is out of date",
+    "error parsing tool call for function 'tool_1'",
+]
+
+
+@pytest.mark.parametrize("said", NOT_OF_A_TOOL)
+async def test_other_failures_are_not_blamed_on_a_tool(fake_provider: FakeProvider, said: str) -> None:
+    fake_provider.rule(lambda request: respond(500, {"error": {"message": said}}))
+    with pytest.raises(ModelError):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(3))
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_failure_that_no_tool_explains_is_the_failure(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(lambda request: respond(500, {"error": {"message": "failed to parse grammar"}}))
+    for _turn in range(2):
+        with pytest.raises(ModelError) as failed:
+            await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
+        assert failed.value.kind == "down" and not failed.value.is_worth_repeating
+    assert len(fake_provider.requests) == 2 * (1 + MAX_REQUESTS)
+
+
+async def test_a_search_that_a_busy_server_breaks_off_goes_on(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON, vague)
+    busy = [False]
+    fake_provider.rule(
+        lambda request: respond(429) if busy[0] and len(fake_provider.requests) == 3 else server(request)
+    )
+    busy[0] = True
+    model = model_at(fake_provider, CHAT_COMPLETIONS)
+    with pytest.raises(ModelError):
+        await ask(model, tools(16, 15, 2))
+    busy[0] = False
+    fake_provider.requests.clear()
+    assert (await ask(model, tools(16, 15, 2))).text == "Fine."
+    assert len(fake_provider.requests[0].json["tools"]) < 16
+
+
+async def test_a_tool_that_is_named_during_a_search_is_known_at_once(fake_provider: FakeProvider) -> None:
+    named = "Invalid schema for function 'tool_9'."
+    server = StrictServer(CHAT_COMPLETIONS, POISON, lambda place, name: named if name == "tool_9" else vague(0, ""))
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    for _turn in range(4):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(12, 1, 9))
+    assert {one.name for one in told if one.is_certain} == {"tool_1", "tool_9"} and len(server.offered) == 10
+
+
+async def test_tools_beside_an_unfinished_search_are_offered_at_once(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(StrictServer(CHAT_COMPLETIONS, POISON, vague))
+    model = model_at(fake_provider, CHAT_COMPLETIONS)
+    await ask(model, tools(40, 1, 12, 30))
+    others = [tool.replace(name=f"other_{number}") for number, tool in enumerate(tools(30))]
+    fake_provider.requests.clear()
+    await ask(model, others)
+    assert [len(request.json["tools"]) for request in fake_provider.requests] == [30]
 
 
 async def test_a_refusal_that_no_tool_explains_is_the_failure(fake_provider: FakeProvider) -> None:
