@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.llm.protocol import UNREAD, Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
@@ -240,6 +240,8 @@ class OpenAIModel(CallsTools):
             try:
                 return await self._post(client, request)
             except Refusal as refusal:
+                if refusal.kind in UNREAD:
+                    raise
                 if request.response_format and _NAMES_FORMAT.search(refusal.reason):
                     if not is_about_schema(refusal.reason):
                         _without_format[(*self._server_key, self._path, self.name)] = True

@@ -10,9 +10,9 @@ from assistant.client import ChatClient
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.citations import MAX_CITATIONS, Citation, citation
 from assistant.core.values.messages import Message, Reply
-from assistant.core.values.wire_formats import ANTHROPIC, GOOGLE, RESPONSES
+from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES
 from assistant.toolkit import Media
-from tests.fake_answers import Answer
+from tests.fake_answers import Answer, chunk, respond, stream
 from tests.fake_provider import FakeProvider
 from tests.providers.native import anthropic_wire, google_wire
 from tests.providers.responses import wire as responses_wire
@@ -142,12 +142,64 @@ def google_answer() -> Answer:
     )
 
 
+URL_CITATION = {"type": "url_citation", "url_citation": {"url": PAGE, "title": "Umbrellas", "start_index": 0}}
+ROUTED = {"type": "url_citation", "url_citation": {"url": PAGE, "title": "Umbrellas", "content": "An umbrella is …"}}
+READ_FILE = {"type": "file", "file": {"hash": "a", "name": "policy.pdf", "content": []}}
+DOCUMENT = {"content": "Within 30 days.", "title": "Policy", "url": None, "filepath": "policy.pdf", "chunk_id": "0"}
+SEARCHED = {
+    "citations": [PAGE],
+    "search_results": [{"title": "Umbrellas", "url": PAGE, "date": "2026-01-02", "snippet": "An umbrella is …"}],
+}
+
+
+def completion(*pieces: dict[str, Any], **fields: Any) -> Answer:
+    """A stream whose chunks add these to the answer, and have these fields."""
+    deltas = [*({"content": word} for word in ("Within ", "30 days.")), *pieces]
+    return stream(*({**chunk(delta), **fields} for delta in deltas), chunk({}, finish="stop"))
+
+
+def whole_completion(message: dict[str, Any], **fields: Any) -> Answer:
+    said = {"role": "assistant", "content": "Within 30 days.", **message}
+    return respond(200, {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], **fields})
+
+
 ANSWERS: dict[str, tuple[str, Any, tuple[Citation, ...]]] = {
     "Anthropic": (ANTHROPIC, anthropic_answer, FROM_ANTHROPIC),
     "Anthropic, not streamed": (ANTHROPIC, whole_anthropic_answer, FROM_ANTHROPIC),
     "OpenAI": (RESPONSES, responses_answer, FROM_OPENAI),
     "OpenAI, by events": (RESPONSES, responses_answer_by_events, FROM_OPENAI),
     "Gemini": (GOOGLE, google_answer, FROM_GOOGLE),
+    "Chat completions": (
+        CHAT_COMPLETIONS,
+        lambda: completion({"annotations": [URL_CITATION, URL_CITATION]}),
+        (Citation(PAGE, "Umbrellas", PAGE),),
+    ),
+    "Chat completions, not streamed": (
+        CHAT_COMPLETIONS,
+        lambda: whole_completion({"annotations": [URL_CITATION]}),
+        (Citation(PAGE, "Umbrellas", PAGE),),
+    ),
+    "OpenRouter": (
+        CHAT_COMPLETIONS,
+        lambda: completion({"content": "", "annotations": [ROUTED]}, {"annotations": [READ_FILE]}),
+        (Citation(PAGE, "Umbrellas", "An umbrella is …"),),
+    ),
+    "A flat annotation": (
+        CHAT_COMPLETIONS,
+        lambda: completion({"annotations": ANNOTATIONS[:1]}),
+        (Citation(PAGE, "Umbrellas", PAGE),),
+    ),
+    "Perplexity": (
+        CHAT_COMPLETIONS,
+        lambda: completion({}, **SEARCHED),
+        (Citation(PAGE, "Umbrellas", "An umbrella is …"),),
+    ),
+    "xAI": (CHAT_COMPLETIONS, lambda: completion({}, citations=[PAGE]), (Citation(PAGE, PAGE, PAGE),)),
+    "Azure": (
+        CHAT_COMPLETIONS,
+        lambda: completion({"context": {"citations": [DOCUMENT], "intent": "[]"}}),
+        (Citation("policy.pdf", "Policy", "Within 30 days."),),
+    ),
 }
 
 
@@ -200,6 +252,14 @@ async def test_citations_that_are_none_harm_no_answer(fake_provider: FakeProvide
             anthropic_wire.start(), *anthropic_wire.block(0, opened, delta), *anthropic_wire.end()
         ),
         GOOGLE: google_wire.stream(google_wire.end("STOP", {"text": "Fine."}, groundingMetadata=odd)),
+        CHAT_COMPLETIONS: respond(
+            200,
+            {
+                "choices": [{"message": {"content": "Fine.", "annotations": odd, "context": {"citations": odd}}}],
+                "citations": [odd, ""],
+                "search_results": odd,
+            },
+        ),
     }
     for wire, answer in answers.items():
         fake_provider.queue(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from assistant.core.turn.recovery import (
     MAX_CIRCUITS,
     MAX_FAILURES,
     MAX_REPEATS,
+    REPAIR_ANSWER,
     REPAIR_CALL,
     Circuits,
 )
@@ -237,6 +239,45 @@ async def test_a_call_that_a_server_could_not_read_is_known_by_its_sentence(
     assert reply.text == "Noon."
     assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), REPAIR_CALL]
     await go_on(fake_provider, client, reply)
+
+
+@dataclass
+class Trip:
+    city: str
+
+
+UNREAD_ANSWER: dict[str, Any] = {
+    "message": "Failed to validate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
+    "code": "json_validate_failed",
+    "failed_generation": '{"city": Rome}',
+}
+BY_GATEWAY = f"litellm.BadRequestError: GroqException - {json.dumps({'error': UNREAD_ANSWER})}"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_typed_answer_that_the_provider_cannot_read_goes_back(
+    fake_provider: FakeProvider, streamed: bool
+) -> None:
+    client = client_of(fake_provider)
+    if streamed:
+        pieces = fake_answers.chunk({"content": '{"ci'})
+        fake_provider.stream(pieces, {"error": {**UNREAD_ANSWER, "status_code": 400}})
+    else:
+        fake_provider.respond(400, {"error": UNREAD_ANSWER})
+    fake_provider.reply('{"city": "Rome"}')
+    reply = await client.call("Where to?", output_type=Trip)
+    assert reply.output == Trip("Rome")
+    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == ['{"city": Rome}', REPAIR_ANSWER]
+    assert "response_format" in fake_provider.requests[1].json
+    await go_on(fake_provider, client, reply)
+
+
+async def test_a_typed_answer_may_be_mended_twice_behind_a_gateway_too(fake_provider: FakeProvider) -> None:
+    for _ in range(3):
+        fake_provider.respond(400, error(BY_GATEWAY, code="400"))
+    with pytest.raises(RunFailed):
+        await client_of(fake_provider).call("Where to?", output_type=Trip)
+    assert len(fake_provider.requests) == 3
 
 
 async def test_an_error_in_a_list_is_read(fake_provider: FakeProvider) -> None:

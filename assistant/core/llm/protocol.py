@@ -140,12 +140,14 @@ def direct(model: Model) -> DirectModel | None:
 
 # What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and
 # calls; "too_long": the conversation exceeds the model's context; "bad_call": the provider could not read a call that
-# the model wrote; "bad_file": it does not take an image or PDF of the conversation; "busy", "slow" and "down":
-# the provider cannot answer now, but another one could; "no_credit": the same, until somebody has paid;
-# "written_call": the model wrote a call into its text that cannot be run.
+# the model wrote; "bad_answer": the same of a typed answer; "bad_file": it does not take an image or PDF of the
+# conversation; "busy", "slow" and "down": the provider cannot answer now, but another one could; "no_credit": the
+# same, until somebody has paid; "written_call": the model wrote a call into its text that cannot be run.
 FailureKind = Literal[
-    "", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down", "no_credit", "written_call"
+    "", "empty", "too_long", "bad_call", "bad_answer", "bad_file", "busy", "slow", "down", "no_credit", "written_call"
 ]
+# Kinds of failures that the model can mend, since it wrote what could not be read.
+UNREAD: frozenset[FailureKind] = frozenset({"bad_call", "bad_answer"})
 # Kinds of failures that may pass by themselves, and those for which another model may take over.
 PASSING: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
 UNAVAILABLE: frozenset[FailureKind] = PASSING | {"no_credit"}
@@ -183,7 +185,7 @@ class ModelError(Exception):
         kind: what can be done about it; "" for what only people can mend.
         details: the provider's own reason; None if it gave none.
         is_worth_repeating: the same request may succeed soon, and has not been repeated yet.
-        failed_call: what the model wrote, if `kind` is "bad_call" and the provider says it.
+        failed_call: what the model wrote, if `kind` is "bad_call" or "bad_answer" and the provider says it.
         repeated_requests: how many further requests were sent in vain, without tools that were refused.
     """
 

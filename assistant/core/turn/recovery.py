@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.llm.protocol import UNAVAILABLE, Model, ModelError
+from assistant.core.llm.protocol import UNAVAILABLE, UNREAD, Model, ModelError
 from assistant.core.turn.plan import Plan
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
@@ -82,13 +82,17 @@ CIRCUITS = Circuits()
 # How often a request is repeated after a temporary failure, such as a 503, and the pauses before that, in seconds.
 MAX_REPEATS = 2
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
-# How often a turn lets the model correct calls that the provider could not read.
+# How often a turn lets the model correct calls and typed answers that the provider could not read.
 MAX_CALL_REPAIRS = 2
 # The share of the estimated tokens that is kept of a conversation that was too long for the model.
 KEPT_SHARE = 0.5
 REPAIR_CALL = (
     "[The call of a tool that you wrote could not be read, and nothing was run. Call the tool again, with arguments "
     "that are one valid JSON object, or answer without it.]"
+)
+REPAIR_ANSWER = (
+    "[The answer that you wrote is not valid JSON of the required form, and nobody has read it. Answer again, with one "
+    "valid JSON object of that form and nothing else.]"
 )
 
 
@@ -148,7 +152,7 @@ class Recovery:
         if error.kind == "empty":
             events = self._again_if(not self._was_empty)
             self._was_empty = True
-        elif error.kind == "bad_call" and not has_calls:  # models reason and talk before they call
+        elif error.kind in UNREAD and not has_calls:  # models reason and talk before they call
             events = self._again_if(self._repair_call(error))
         elif is_begun:
             return None
@@ -182,13 +186,13 @@ class Recovery:
         return len([message for message in self._sent if message.role != "system"]) > 1
 
     def _repair_call(self, error: ModelError) -> bool:
-        """Show the model the call that could not be read; returns whether it may try again."""
+        """Show the model the call or answer that could not be read; returns whether it may try again."""
         self._call_repairs += 1
         if self._call_repairs > MAX_CALL_REPAIRS:
             return False
         sources = self._transcript.read.sources
         wrote = (Message("assistant", error.failed_call, sources=sources),) if error.failed_call.strip() else ()
-        self.repair_messages = (*wrote, Message("user", REPAIR_CALL))
+        self.repair_messages = (*wrote, Message("user", REPAIR_CALL if error.kind == "bad_call" else REPAIR_ANSWER))
         return True
 
     async def _pause(self) -> None:

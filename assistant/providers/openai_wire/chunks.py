@@ -35,7 +35,10 @@ class CallPiece(msgspec.Struct, gc=False):
 
 
 class Piece(msgspec.Struct, gc=False):
-    """What one chunk adds to the message; `content` is text or a list of parts, `images` and sound are not shown."""
+    """What one chunk adds to the message; `content` is text or a list of parts, `images` and sound are not shown.
+
+    `annotations` say what the text was taken from, as Azure's `context` does.
+    """
 
     content: str | list[Any] | None = None
     reasoning_content: Any = None
@@ -48,6 +51,8 @@ class Piece(msgspec.Struct, gc=False):
     thinking_blocks: Any = None
     images: Any = None
     audio: Any = None
+    annotations: Any = None
+    context: Any = None
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -65,12 +70,17 @@ class Choice(msgspec.Struct, gc=False):
 
 
 class Chunk(msgspec.Struct, gc=False):
-    """One event of the stream, or a whole reply; servers report failures in the fields from `error` on."""
+    """One event of the stream, or a whole reply; servers report failures in the fields from `error` on.
+
+    `citations` and `search_results` are Perplexity's and xAI's.
+    """
 
     choices: list[Choice | None] | None = None
     usage: Any = None
     id: Any = None
     model: str | None = None
+    citations: Any = None
+    search_results: Any = None
     error: Any = None
     message: Any = None
     detail: Any = None

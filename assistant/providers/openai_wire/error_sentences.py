@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.core.llm.protocol import PASSING, FailureDetails, ModelError
+from assistant.core.llm.protocol import PASSING, UNREAD, FailureDetails, ModelError
 from assistant.providers.billing_sentences import is_unpaid
 from assistant.providers.openai_wire.overflow_sentences import MAX_SEARCHED, is_overflow
 from assistant.toolkit.translation import gettext_noop
@@ -38,6 +38,8 @@ _NOT_WORTH_REPEATING = re.compile(
 )
 # Groq's codes of the same, which gateways in front of it repeat in their sentences.
 _UNREAD_CODE = re.compile(r"\btool_use_failed\b|\boutput_parse_failed\b")
+# Groq's code of a typed answer that its model wrote wrongly.
+_UNREAD_ANSWER = re.compile(r"\bjson_validate_failed\b")
 # Sentences of servers that could not read a call that their model wrote, and give it no code.
 _UNREAD_CALL = re.compile(
     r"(?:error|failed|unable|could not) (?:to )?pars(?:ing|e) (?:the )?(?:tool|function)[ _-]calls?"
@@ -87,7 +89,7 @@ def failure(
     error = _by_hint(status, hint, said) or _by_status(status)
     code = ", ".join(dict.fromkeys(codes))
     error.details = FailureDetails(status, code, said, request_id)
-    if error.kind == "bad_call":
+    if error.kind in UNREAD:
         raw = _RAW_CALL.search(said[:MAX_FAILED_CALL])
         wrote = failed_call if isinstance(failed_call, str) else raw[1] if raw else ""
         error.failed_call = wrote[:MAX_FAILED_CALL]
@@ -99,6 +101,8 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         status in (None, 400, 500) and _UNREAD_CALL.search(said[:MAX_SEARCHED])
     ):
         return ModelError(REFUSED, kind="bad_call")
+    if _UNREAD_ANSWER.search(f"{hint} {said[:MAX_SEARCHED]}"):
+        return ModelError(REFUSED, kind="bad_answer")
     if is_overflow(status, hint, said):
         code = "provider_rate_limited" if status == 429 else "provider_error"
         return ModelError(TOO_LONG, code, kind="too_long")

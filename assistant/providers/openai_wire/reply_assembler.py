@@ -15,6 +15,7 @@ from assistant.core.values.messages import Reply, Usage
 from assistant.providers.call_notations import NO_SCHEMAS, Schemas
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.citations import Citations
 from assistant.providers.openai_wire.endings import (
     CALL_CUT,
     CALL_REFUSED,
@@ -81,6 +82,7 @@ class Assembler:
         self._is_refused = self._has_media = False
         self._usage: Any = None
         self._model, self._id = "", None
+        self._citations: Citations | None = None
 
     @property
     def is_ended(self) -> bool:
@@ -102,6 +104,8 @@ class Assembler:
             self._usage = chunk.usage
         if chunk.model:
             self._model, self._id = chunk.model, chunk.id
+        if chunk.citations or chunk.search_results:
+            self._cited().add_answer(chunk.search_results, chunk.citations)
         for choice in chunk.choices or ():
             if choice is None or choice.index:
                 continue
@@ -173,6 +177,7 @@ class Assembler:
             response_id=id_in(self._id),
             provider_state=self._state(),
             has_read_calls=has_read_calls,
+            citations=() if self._citations is None else self._citations.all(),
         )
 
     def _state(self) -> str:
@@ -210,6 +215,8 @@ class Assembler:
         if piece.refusal:
             self._is_refused = True
             self._emit(self._text, self._text.joiner.add(piece.refusal))
+        if piece.annotations or piece.context:
+            self._cited().add_message(piece.annotations, piece.context)
         if piece.images or piece.audio:
             self._has_media = True
             self._add_text(self._text.joiner.add(transcript_in(piece.audio)))
@@ -218,6 +225,11 @@ class Assembler:
         if piece.function_call is not None:
             # Used at the end, and only if no `tool_calls` have arrived: the same call can be in both.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
+
+    def _cited(self) -> Citations:
+        if self._citations is None:
+            self._citations = Citations()
+        return self._citations
 
     def _add_text(self, text: str) -> None:
         self._add_parts_of_text(self._tags.add(text))
@@ -257,7 +269,9 @@ class Assembler:
             ModelError: the message contradicts the streamed text.
         """
         whole = Assembler(names=self._names, written=self._written, begins_thinking=self._begins_thinking)
+        whole._citations = self._citations
         whole._add(message)
+        self._citations = whole._citations
         streamed, text = self._close(), whole._close()
         if text and text.strip() != streamed.strip():
             if not text.startswith(streamed):
