@@ -24,7 +24,7 @@ from assistant.models import Assistant, PromptVersion, ToolSetting
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.runs.extensions.added import extension_choices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switch_changes import ACTION, knows_tool, switch_target
+from assistant.services.toolpolicy.switch_changes import ACTION, delete_switches, knows_tool, switch_target
 from assistant.services.toolpolicy.switchboard import set_switch
 
 
@@ -204,8 +204,7 @@ class AssistantAdmin(TenantScopedAdmin):
             super().save_formset(request, form, formset, change)
             return
         formset.save(commit=False)
-        for deleted in formset.deleted_objects:
-            deleted.delete()
+        delete_switches(actor=request.user, settings=formset.deleted_objects)
         assistant = form.instance
         for row in [*formset.new_objects, *(row for row, _changed in formset.changed_objects)]:
             set_switch(

@@ -26,10 +26,9 @@ from assistant.admin.tool_settings_form import (
 from assistant.models import ToolSetting
 from assistant.models.fields import is_stored
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import active_reason, check_end, checked_reason
-from assistant.services.toolpolicy.switch_changes import ACTION, State, switch_target
+from assistant.services.toolpolicy.switch_changes import State, delete_switches, record_switch
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 
@@ -207,21 +206,13 @@ class ToolSettingAdmin(TenantScopedAdmin):
             State(form.initial["policy"], form.initial["reason"], form.initial["until"]) if change else State(FOLLOW)
         )
         after = State(obj.policy, obj.reason, obj.until)
-        if before != after:
-            _record_switch(request, obj, before, after)
+        record_switch(actor=request.user, setting=obj, before=before, after=after)
 
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        delete_switches(actor=request.user, settings=[obj])
 
-def _record_switch(request: HttpRequest, setting: ToolSetting, before: State, after: State) -> None:
-    """Record a switch that was set by the form, so that the board says who changed it last."""
-    owner = {"assistant": setting.assistant_id} if setting.assistant_id else {}
-    audit_trail.record(
-        actor=request.user,
-        action=ACTION,
-        target=switch_target(setting),
-        tenant=setting.tenant,
-        details={"policy": after.word, "before": before.word, **after.details, **owner},
-    )
-    change_notices.notify()
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        delete_switches(actor=request.user, settings=queryset)
 
 
 def chosen_tool(request: HttpRequest) -> str:

@@ -192,6 +192,32 @@ def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> Lat
     )
 
 
+@transaction.atomic
+def delete_switches(*, actor: audit_trail.Actor, settings: Iterable[ToolSetting]) -> None:
+    """Delete rows of switches with the settings and secrets that they store, for good.
+
+    The caller has checked that the actor administers their tenants.
+    """
+    for setting in settings:
+        record_switch(actor=actor, setting=setting, before=_state_of(setting), after=State(FOLLOW))
+        setting.delete()
+
+
+def record_switch(*, actor: audit_trail.Actor, setting: ToolSetting, before: State, after: State) -> None:
+    """Record what was set by the form of a row, so that the board says who changed it last, and tell open chats."""
+    if before == after:
+        return
+    owner = {"assistant": setting.assistant_id} if setting.assistant_id else {}
+    audit_trail.record(
+        actor=actor,
+        action=ACTION,
+        target=switch_target(setting),
+        tenant=setting.tenant,
+        details={"policy": after.word, "before": before.word, **after.details, **owner},
+    )
+    change_notices.notify()
+
+
 def switch_target(setting: ToolSetting) -> str:
     """Return what the audit trail calls a switch."""
     return f"{setting.assistant.slug}: {setting.tool}" if setting.assistant is not None else setting.tool

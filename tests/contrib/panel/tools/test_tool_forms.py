@@ -122,6 +122,42 @@ def test_the_board_sees_that_a_form_has_set_an_assistants_switch(root: Client, a
     assert ToolSetting.objects.filter(assistant=None, policy="off").exists()
 
 
+def switches_recorded() -> list[tuple[str, str, str]]:
+    entries = AuditEntry.objects.filter(action="tool.switch").order_by("pk")
+    return [(entry.target, entry.details["before"], entry.details["policy"]) for entry in entries]
+
+
+def test_a_deleted_setting_is_a_change_of_its_switch(amys: Client, cast: Cast) -> None:
+    off = switch_tool(cast.acme, "get_weather", policy="off")
+    switch_tool(cast.acme, "get_weather", policy="on", assistant=cast.acme.assistants.get())
+    amys.post(f"{SETTINGS}{off.pk}/delete/", {"post": "yes"})
+    assert switches_recorded() == [("get_weather", "off", "follow")]
+    rows = [str(pk) for pk in ToolSetting.objects.values_list("pk", flat=True)]
+    amys.post(SETTINGS, {"action": "delete_selected", "_selected_action": rows, "post": "yes"})
+    slug = cast.acme.assistants.get().slug
+    assert switches_recorded()[1:] == [(f"{slug}: get_weather", "on", "follow")]
+    assert not ToolSetting.objects.exists()
+    board = amys.get(f"{SETTINGS}switchboard/acme/").content.decode()
+    assert "amy" in board
+
+
+def test_a_switch_that_is_deleted_on_its_assistants_page_is_recorded(amys: Client, cast: Cast) -> None:
+    assistant = cast.acme.assistants.get()
+    row = switch_tool(cast.acme, "get_weather", policy="off", assistant=assistant)
+    address = f"/admin/assistant/assistant/{assistant.pk}/change/"
+    context: Any = amys.get(address).context
+    form = context["adminform"].form
+    fields = {form.add_prefix(name): form[name].value() for name in form.fields}
+    for inline in context["inline_admin_formsets"]:
+        forms = [inline.formset.management_form, *inline.formset.forms]
+        fields |= {one.add_prefix(name): one[name].value() for one in forms for name in one.fields}
+        (switch,) = [one for one in inline.formset.forms if one.instance == row] or [None]
+        fields |= {switch.add_prefix("DELETE"): "on"} if switch else {}
+    amys.post(address, {name: value for name, value in fields.items() if value is not None})
+    assert not ToolSetting.objects.exists()
+    assert switches_recorded() == [(f"{assistant.slug}: get_weather", "off", "follow")]
+
+
 def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast: Cast) -> None:
     address = f"{SETTINGS}add/?tool=current_time"
     page = amys.get(address).content.decode()
