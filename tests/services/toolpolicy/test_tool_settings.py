@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import json
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, field_validator
 
 from assistant.services.toolpolicy.tool_settings import read_config
-from assistant.toolkit import tool
+from assistant.toolkit import Tool, tool
+from assistant.toolkit.calls import handed_in
 
 
 class Level(enum.Enum):
@@ -75,3 +78,47 @@ def test_settings_of_the_declared_types_are_read() -> None:
     read = read_config(report, [{"most": 9}, json.loads(json.dumps(stored))])
     assert (read.since, read.day) == (dt.datetime(2031, 3, 7, 10, 30), dt.date(2031, 3, 7))
     assert (read.most, read.rate, read.level, read.days) == (9, 1.0, Level.HIGH, [dt.date(2031, 3, 8)])
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Tool, threading.Event]]:
+    """A tool whose settings are validated until the event is set."""
+    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.2)
+    answered = threading.Event()
+
+    class Rates(BaseModel):
+        currency: str = "EUR"
+
+        @field_validator("currency")
+        @classmethod
+        def is_known(cls, value: str) -> str:
+            answered.wait(20)
+            return value
+
+    @tool(config=Rates)
+    def convert() -> str:
+        """Convert."""
+        return "Done."
+
+    yield convert, answered
+    answered.set()
+
+
+def test_a_validator_of_settings_has_a_bounded_time(slow: tuple[Tool, threading.Event]) -> None:
+    convert, answered = slow
+    for _ in range(handed_in.MAX_HANGING):
+        with pytest.raises(ValueError, match=r"convert: config took longer than \d"):
+            read_config(convert, [{"currency": "USD"}])
+    with pytest.raises(ValueError, match="convert: config is not called: 2 calls of it still run"):
+        read_config(convert, [{"currency": "USD"}])
+    answered.set()
+    while handed_in._hanging["convert.config (config)"]:
+        answered.wait()
+    assert read_config(convert, [{"currency": "USD"}]).currency == "USD"
+
+
+def test_what_a_validator_of_settings_says_is_told(slow: tuple[Tool, threading.Event]) -> None:
+    convert, answered = slow
+    answered.set()
+    with pytest.raises(ValueError, match=r"^currency: Input should be a valid string"):
+        read_config(convert, [{"currency": 7}])
