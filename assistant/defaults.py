@@ -42,9 +42,6 @@ ASSISTANT_WEATHER_GEOCODING_URL = _env.url("ASSISTANT_WEATHER_GEOCODING_URL", "h
 # Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
 ASSISTANT_INTERNAL_HOSTS = _env.internal_hosts("ASSISTANT_INTERNAL_HOSTS")
 
-# MCP servers on standard input and output, which tenants can choose by name.
-ASSISTANT_MCP_STDIO_COMMANDS = _env.commands("ASSISTANT_MCP_STDIO_COMMANDS")
-
 # The bearer token for /metrics, which answers 404 without it, and how many tenants get a label of their own there.
 ASSISTANT_METRICS_TOKEN = _env.key("ASSISTANT_METRICS_TOKEN")
 ASSISTANT_METRICS_TENANTS = _env.number("ASSISTANT_METRICS_TENANTS", 0)
@@ -199,7 +196,6 @@ __all__ = [
     "ASSISTANT_MAX_RUNS",
     "ASSISTANT_MAX_SYNC_VIEWS",
     "ASSISTANT_MAX_UPLOAD_BYTES",
-    "ASSISTANT_MCP_STDIO_COMMANDS",
     "ASSISTANT_MEMBER_LIMITS",
     "ASSISTANT_METRICS_TENANTS",
     "ASSISTANT_METRICS_TOKEN",

@@ -8,8 +8,6 @@ from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError
-from assistant.services.mcp_servers.health_checks import Examination, examine
-from assistant.services.mcp_servers.tool_listings import decide_tool
 from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.retention import apply_retention
@@ -21,7 +19,6 @@ from assistant.services.tenancy.tenants import create_tenant
 
 __all__ = [
     "DocumentError",
-    "Examination",
     "PromptNotEditableError",
     "UnknownVariables",
     "add_document",
@@ -30,12 +27,10 @@ __all__ = [
     "apply_retention",
     "create_api_key",
     "create_tenant",
-    "decide_tool",
     "draft_prompt",
     "edit_draft",
     "erase_tenant",
     "erase_user",
-    "examine",
     "export_tenant",
     "export_user",
     "publish_prompt",

@@ -23,6 +23,7 @@ from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
+from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
@@ -87,6 +88,7 @@ INSTALLED_APPS = [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
+    "assistant.contrib.mcp_servers",
     "assistant.contrib.openai_api",
     "assistant.contrib.webhooks",
     "assistant.contrib.bundles",

@@ -20,7 +20,7 @@ STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
 WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "benchmarks"}
 NEEDS_APPS = re.compile(
-    r"\bassistant(\.contrib|_evaluations|_timed|_end_users|_sign_in)\b|\btests\.(contrib|mcp\.talking|isolation)\b"
+    r"\bassistant(\.contrib|_evaluations|_mcp_servers|_timed|_end_users|_sign_in)\b|\btests\.(contrib|mcp\.talking|isolation)\b"
     r"|/mcp/|/admin/|[\"']admin:"
     # Approvals on pages of the panel.
     r"|\banswer_page\b"

@@ -43,7 +43,7 @@ ALLOWED = {
     ): NEXT,
     (
         QUERY,
-        "assistant/contrib/panel/reports/search.py:_tools",
+        "assistant/contrib/mcp_servers/admin/panel.py:tools_called",
     ): NEXT,
     (QUERY, "assistant/services/tenancy/person_settings.py:language_of_address"): USERS,
     (QUERY, "assistant/services/tenancy/invitations.py:_lock"): OF_A_ROW,
@@ -104,10 +104,10 @@ ALLOWED = {
     (QUERY, "assistant/services/runs/leases.py:take_over_dead_runs.look"): ALL_TENANTS,
     (QUERY, "assistant/services/runs/leases.py:_take_over"): ALL_TENANTS,
     (QUERY, "assistant/services/runs/leases.py:renew_leases"): ALL_TENANTS,
-    (QUERY, "assistant/services/mcp_servers/member_credentials.py:delete_own_credentials"): OF_A_ROW,
-    (QUERY, "assistant/services/mcp_servers/member_credentials.py:own_connections"): OF_A_ROW,
-    (QUERY, "assistant/services/mcp_servers/member_credentials.py:set_own_credentials"): OF_A_ROW,
-    (QUERY, "assistant/services/mcp_servers/tool_listings.py:_store"): OF_A_ROW,
+    (QUERY, "assistant/contrib/mcp_servers/services/member_credentials.py:delete_own_credentials"): OF_A_ROW,
+    (QUERY, "assistant/contrib/mcp_servers/services/member_credentials.py:own_connections"): OF_A_ROW,
+    (QUERY, "assistant/contrib/mcp_servers/services/member_credentials.py:set_own_credentials"): OF_A_ROW,
+    (QUERY, "assistant/contrib/mcp_servers/services/tool_listings.py:_store"): OF_A_ROW,
     (QUERY, "assistant/services/tenancy/members.py:create_api_key"): "narrowed to the tenant in the next statement",
     (
         QUERY,
@@ -144,7 +144,7 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/prompts.py:publish_prompt"): OF_A_ROW,
     (
         QUERY,
-        "assistant/services/toolpolicy/blocks.py:knows_tool_anywhere",
+        "assistant/contrib/mcp_servers/services/tool_source.py:McpTools.knows",
     ): "whether any tenant has a tool, for operators",
     (QUERY, "assistant/services/toolpolicy/switch_changes.py:_store"): "new rows, each with its tenant",
     (QUERY, "assistant/admin/base/merging.py:MergingAdmin.get_object"): "locks the row that the page may show",

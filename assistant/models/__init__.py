@@ -10,7 +10,6 @@ from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
-from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.pending import PendingCall
 from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
@@ -42,9 +41,6 @@ __all__ = [
     "Invitation",
     "Job",
     "KeptRequest",
-    "McpCredential",
-    "McpServer",
-    "McpTool",
     "Membership",
     "Message",
     "ModelPrice",

@@ -32,7 +32,6 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
-from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
 from assistant.services.runs.reading.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
@@ -140,8 +139,7 @@ def _chat_page(
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "may_share": may_share(member=member),
-        "links": member_links.links(),
-        "has_own_connections": has_own_connections(member=member),
+        "links": member_links.links(member=member),
         **(given or {}),
     }
     return render_page(page.request, "assistant/chat/chat.html", context)

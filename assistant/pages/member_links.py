@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from django.utils.functional import Promise
+
+if TYPE_CHECKING:
+    from assistant.services.tenancy.members import Member
+
+
+class ForMember(Protocol):
+    """A function that says whether a member is shown a link."""
+
+    def __call__(self, *, member: Member) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,27 +25,27 @@ class MemberLink:
     url_name: str
     label: str | Promise
     icon: str
-    is_on: Callable[[], bool]
+    is_for: ForMember
 
 
 _links: list[MemberLink] = []
 
 
-def add_link(url_name: str, label: str | Promise, *, icon: str, is_on: Callable[[], bool]) -> None:
+def add_link(url_name: str, label: str | Promise, *, icon: str, is_for: ForMember) -> None:
     """Show members a link to a page whose address has the tenant.
 
     Args:
         url_name: with its namespace.
         label: names the page for screen readers and as a hint.
         icon: the name of a template with an SVG picture.
-        is_on: whether it is shown in this deployment.
+        is_for: whether a member is shown it.
     """
-    _links.append(MemberLink(url_name, label, icon, is_on))
+    _links.append(MemberLink(url_name, label, icon, is_for))
 
 
-def links() -> list[MemberLink]:
-    """Return the links that are on."""
-    return [link for link in _links if link.is_on()]
+def links(*, member: Member) -> list[MemberLink]:
+    """Return the links that a member is shown."""
+    return [link for link in _links if link.is_for(member=member)]
 
 
 @dataclass(frozen=True, slots=True)

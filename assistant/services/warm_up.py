@@ -5,10 +5,15 @@ from __future__ import annotations
 import gc
 from functools import cache
 
-from assistant.mcp_client.connecting import sessions
-from assistant.providers.openai import http_clients
+from assistant.toolkit.lazy_module import LazyModule
 
 _is_skipped = False
+_modules = ["assistant.providers.openai_wire.http_clients"]
+
+
+def load_early(module: str) -> None:
+    """Have each process import a module that requests need, by its dotted name, before the first one comes."""
+    _modules.append(module)
 
 
 def skip_warm_up() -> None:
@@ -19,13 +24,13 @@ def skip_warm_up() -> None:
 
 @cache
 def warm_up() -> None:
-    """Import what requests to providers and MCP servers need, and exclude all objects so far from garbage collection.
+    """Import what requests to providers and other servers need, and exclude all objects so far from garbage collection.
 
     A full collection pauses every stream while it visits what was imported, none of which is ever freed.
     """
     if _is_skipped:
         return
-    http_clients.load()
-    sessions.load()
+    for module in _modules:
+        LazyModule(module).load()
     gc.collect()
     gc.freeze()

@@ -16,7 +16,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from assistant.models import Assistant, Conversation, McpServer, Membership, Provider, Tenant
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import Assistant, Conversation, Membership, Provider, Tenant
 from assistant.services.conversations.shares import share_conversation
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast

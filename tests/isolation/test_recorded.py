@@ -22,7 +22,8 @@ import httpx2
 import pytest
 from django.contrib.auth.models import User
 
-from assistant.models import KeptRequest, McpServer, PromptVersion, Provider
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import KeptRequest, PromptVersion, Provider
 from assistant.models.fields import EncryptedTextField
 from assistant.services.tenancy.members import create_api_key
 from tests.factories import switch_tool

@@ -9,11 +9,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.contrib.mcp_servers.services.calls import session_pool
 from assistant.contrib.webhooks.models import Webhook
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.mcp_servers.calls import session_pool
 from tests.base import Cast
+from tests.contrib.mcp_servers.allowing import add_server, allow, look
 from tests.contrib.webhooks.hooks import hook
 from tests.contrib.webhooks.receiver import Receiver
 from tests.factories import make_provider
@@ -22,7 +23,6 @@ from tests.isolation.callers import Caller, callers
 from tests.isolation.planting import CANARY, plant
 from tests.isolation.tries import OUTSIDE, make_personal
 from tests.isolation.trying import obeying
-from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
 
 TOOLS = ("find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "list_alarms",

@@ -22,7 +22,9 @@ from assistant import optional_apps
 from assistant.admin.base.merging import SHOWN
 from assistant.admin.base.names import FIELDS, MODELS
 from assistant.contrib.bundles.services import format as bundles
-from assistant.models import Assistant, Brand, McpServer, Tenant, TenantLimits, ToolSetting
+from assistant.contrib.mcp_servers.bundle_parts import ServerPart
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import Assistant, Brand, Tenant, TenantLimits, ToolSetting
 from tests.translation.extraction import ROOT
 
 TEMPLATES = sorted(
@@ -35,7 +37,7 @@ BUNDLED: tuple[tuple[type[Model], type[bundles.Part]], ...] = (
     (Tenant, bundles.SettingsPart),
     (TenantLimits, bundles.LimitsPart),
     (Brand, bundles.BrandPart),
-    (McpServer, bundles.ServerPart),
+    (McpServer, ServerPart),
     (ToolSetting, bundles.ToolPart),
     (Assistant, bundles.AssistantPart),
 )

@@ -14,18 +14,18 @@ import pytest
 from pytest_django import Settings
 
 from assistant.contrib.mcp_server.tool_results import describe, result_of
+from assistant.contrib.mcp_servers.models import McpServer, McpTool
+from assistant.contrib.mcp_servers.services.calls import session_pool
 from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure, connect
 from assistant.mcp_client.pool import SessionPool
-from assistant.models import McpServer, McpTool
 from assistant.models import ToolCall as Audit
-from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import CalledTool, ToolCall, call_tool
 from assistant.toolkit import ToolResult
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.base import Cast
+from tests.contrib.mcp_servers.allowing import add_server, allow, look
 from tests.contrib.panel.conftest import signed_in
-from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG
 from tests.websocket.test_websocket import in_db
@@ -337,7 +337,7 @@ def test_operators_of_the_tenant_see_what_was_left_out_and_why(cast: Cast, raw: 
     settings.DEBUG = True
     server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=raw.url, is_active=True)
     raw.be(pages=[{"tools": [tool("send"), tool("empty", inputSchema={})]}, {"tools": "none"}])
-    page = f"/admin/assistant/mcpserver/{server.pk}/"
+    page = f"/admin/assistant_mcp_servers/mcpserver/{server.pk}/"
     signed_in(cast.amy).post(f"{page}try/")
     shown = signed_in(cast.amy).get(f"{page}change/").content.decode()
     assert "<strong>empty</strong> inputSchema.type: Field required" in shown and "tools: Input should be" in shown
@@ -351,5 +351,5 @@ def test_an_unread_page_takes_no_known_tool_away(cast: Cast, raw: Outside, setti
     server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=raw.url, is_active=True)
     for last in ({"tools": [tool("last")]}, {"tools": "none"}):
         raw.be(pages=[{"tools": [tool("first")]}, last])
-        signed_in(cast.amy).post(f"/admin/assistant/mcpserver/{server.pk}/try/")
+        signed_in(cast.amy).post(f"/admin/assistant_mcp_servers/mcpserver/{server.pk}/try/")
     assert sorted(McpTool.objects.values_list("name", "is_listed")) == [("first", True), ("last", True)]

@@ -37,7 +37,7 @@ def visit(client: Client, cast: Cast) -> Client:
 
 
 def test_the_pages_of_members_are_inside(host: Settings, visit: Client) -> None:
-    for address in ("/t/acme/", "/accounts/settings/", "/t/acme/connections/"):
+    for address in ("/t/acme/", "/accounts/settings/"):
         page = visit.get(address).content.decode()
         assert page.count("<html") == page.count("<title>") == page.count("<body>") == 1
         assert (

@@ -20,7 +20,7 @@ LATE = (
     "rest_framework", "xllamacpp",
 )  # fmt: skip
 EVERYTHING = sorted(f"assistant.contrib.{path.parent.name}" for path in (ROOT / "assistant/contrib").glob("*/apps.py"))
-PANEL_AND_MCP = ["assistant.contrib.panel", "assistant.contrib.mcp_server"]
+PANEL_AND_MCP = ["assistant.contrib.panel", "assistant.contrib.mcp_server", "assistant.contrib.mcp_servers"]
 # A host without us imports 571 modules (Django 5.2, Python 3.11).
 HOST = """
 import json, sys

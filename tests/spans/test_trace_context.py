@@ -16,13 +16,13 @@ from assistant.models import Provider
 from assistant.services.tenant_events import RUN_FINISHED
 from assistant.spans import CONVENTIONS_VERSION
 from tests.base import Cast
+from tests.contrib.mcp_servers.allowing import add_server, allow, look
 from tests.contrib.webhooks.conftest import receiver
 from tests.contrib.webhooks.hooks import hook
 from tests.contrib.webhooks.receiver import Receiver
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
-from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.conftest import outside_process, outsider
 from tests.mcp.outside import Outside
 from tests.mcp.talking import OLDER, Client

@@ -17,7 +17,6 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "feedback": _("Nobody has rated an answer yet."),
     "incident": _("There are no incidents: no tool has returned another tenant's data."),
     "job": _("No work waits, and none has failed."),
-    "mcpserver": _("There are no external servers. Add one to give assistants its tools."),
     "membership": _("Nobody is a member yet. Add members, or invite people on a tenant's page."),
     "message": _("Nothing has been said yet."),
     "modelprice": _("There are no prices, so answers cost nothing here. Add the prices of a model."),

@@ -21,7 +21,7 @@ class TimedConfig(OptionalApp):
     def register(self) -> None:
         from assistant.contrib.timed import event_names, scopes
         from assistant.contrib.timed.services import retention
-        from assistant.contrib.timed.switches import alarms_are_on, schedules_are_on
+        from assistant.contrib.timed.switches import alarms_are_on, shows_schedules
         from assistant.pages import added_settings, member_links
         from assistant.services import shown_notices, tenant_events
         from assistant.services.jobs import jobs
@@ -49,7 +49,7 @@ class TimedConfig(OptionalApp):
         )
         shown_notices.show_notice("alarms", script="assistant/timed/alarms.js", is_on=alarms_are_on)
         member_links.add_link(
-            "assistant:schedules", _("Your schedules"), icon="assistant/chat/icons/clock.html", is_on=schedules_are_on
+            "assistant:schedules", _("Your schedules"), icon="assistant/chat/icons/clock.html", is_for=shows_schedules
         )
         added_settings.ask_for("assistant.contrib.timed.settings_form.form_of")
         tenant_events.add_event(

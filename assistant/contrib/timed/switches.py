@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.catalogue import is_family_on
 
 
 def alarms_are_on() -> bool:
     """Return whether alarms ring in this deployment."""
     return bool(settings.ASSISTANT_ALARMS_RING) and is_family_on("reminders")
+
+
+def shows_schedules(*, member: Member) -> bool:
+    """Return whether a member is shown the link to their schedules: all are, where schedules can be used."""
+    return schedules_are_on()
 
 
 def schedules_are_on() -> bool:

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from assistant.models import Membership
 from assistant.services.conversations.shares import revoke_shares_of
-from assistant.services.mcp_servers.member_credentials import delete_credentials
+from assistant.services.privacy.leaving_rules import deletions
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import check_leaving
 
@@ -27,6 +27,7 @@ def end_memberships(
     """
     if keeps_administrators:
         check_leaving(memberships.select_related("tenant"))
-    delete_credentials(actor=actor, memberships=memberships)
+    for deletion in deletions():
+        deletion(actor=actor, memberships=memberships)
     revoke_shares_of(memberships=memberships)
     memberships.delete()

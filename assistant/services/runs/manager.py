@@ -28,7 +28,6 @@ from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.limits.run_queue import Place
 from assistant.services.loop_services import new_services
 from assistant.services.loop_watch import LoopWatch
-from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.roles import does_background_work
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_without_access
@@ -221,7 +220,6 @@ class Runs:
         self._loop_watch.stop()
         for service in self._services:
             await service.stop()
-        await session_pool().close()
         await self.connection_limiter.close()
         await self.log.close()
 

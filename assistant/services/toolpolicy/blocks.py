@@ -10,12 +10,11 @@ from django.db import transaction
 from django.db.models import Case, CharField, F, Q, QuerySet, Value, When
 
 from assistant.core.values.switched_off import SwitchedOff
-from assistant.mcp_client.remote_tool import prefixed
-from assistant.models import McpTool, ToolBlock, ToolSetting
+from assistant.models import ToolBlock, ToolSetting
 from assistant.models.toolblocks import MAX_REASON
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.tenancy import audit_trail, change_notices
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.rules import BLOCKED, Whose
 
 # An end that is further away is a mistake in the date.
@@ -149,10 +148,7 @@ def unblock_tool(*, actor: audit_trail.Actor, tool: str) -> bool:
 
 def knows_tool_anywhere(name: str) -> bool:
     """Return whether the catalogue, or an external server of any tenant, has a tool of this name."""
-    if name in catalogue.registry():
-        return True
-    rows = McpTool.objects.filter(server__is_active=True).values_list("server__prefix", "name")
-    return any(prefixed(prefix, own) == name for prefix, own in rows.iterator())
+    return name in catalogue.registry() or outside_tools.knows(name)
 
 
 def _remove(tool: str) -> Block | None:

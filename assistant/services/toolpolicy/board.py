@@ -11,15 +11,9 @@ from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.mcp_servers.tools import RemoteTool
-from assistant.services.mcp_servers.tools_by_tenant import (
-    OutsideTools,
-    ToolsByTenant,
-    most_common_tools,
-    outside_tools_named,
-)
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_reason
+from assistant.services.toolpolicy.outside_tools import OutsideTool, OutsideTools, ToolsByTenant
 from assistant.services.toolpolicy.policy import PolicyDecision, decide, facts_of
 from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
@@ -91,15 +85,17 @@ def tools_of_board(
     ]
     if source == "own":
         return BoardTools(tuple(local), {})
-    found = most_common_tools(tenants=tenants, limit=MAX_OUTSIDE, words=words, changes_things=changes_things, asks=asks)
-    return _joined(local, found)
+    outside = outside_tools.most_common(
+        tenants=tenants, limit=MAX_OUTSIDE, words=words, changes_things=changes_things, asks=asks
+    )
+    return _joined(local, outside)
 
 
 def tools_named(names: Collection[str], *, tenants: Collection[int]) -> BoardTools:
     """Return the tools of these names, of the catalogue and of the tenants' external servers; three queries at most."""
     known = catalogue.registry()
     local = [tool for tool in known if tool.name in names]
-    return _joined(local, outside_tools_named(tenants=tenants, names=[name for name in names if name not in known]))
+    return _joined(local, outside_tools.named(tenants=tenants, names=[name for name in names if name not in known]))
 
 
 def _joined(local: Sequence[Tool], found: OutsideTools) -> BoardTools:
@@ -141,10 +137,10 @@ def read_board(
     return rows
 
 
-def _tools_of(tenant: Tenant, tools: BoardTools) -> list[tuple[Tool | None, RemoteTool | None]]:
+def _tools_of(tenant: Tenant, tools: BoardTools) -> list[tuple[Tool | None, OutsideTool | None]]:
     """Return the tenant's own tool for each column, with the external server's entry if it is of one."""
     known, outside = catalogue.registry(), tools.outside.get(tenant.pk, {})
-    found: list[tuple[Tool | None, RemoteTool | None]] = []
+    found: list[tuple[Tool | None, OutsideTool | None]] = []
     for tool in tools.tools:
         if tool.name in known:
             found.append((tool, None))
@@ -161,7 +157,7 @@ class _Decisions:
         self._blocks = blocks
         self._decided: dict[Any, _Pair] = {}
 
-    def of(self, tool: Tool, after_untrusted: Policy, switch: Switch | None, entry: RemoteTool | None) -> _Pair:
+    def of(self, tool: Tool, after_untrusted: Policy, switch: Switch | None, entry: OutsideTool | None) -> _Pair:
         block = self._blocks.get(tool.name)
         refusal = None if entry is None else entry.refusal
         if switch is not None and (switch.config or switch.secrets):

@@ -16,9 +16,9 @@ from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
-from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
-from assistant.services.toolpolicy import catalogue, rules
+from assistant.services.toolpolicy import catalogue, outside_tools, rules
 from assistant.services.toolpolicy.blocks import Block
+from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.services.toolpolicy.switch_query import (
     COLUMNS,
     StoredSwitches,
@@ -218,10 +218,10 @@ def effective_tools(
     switches: MemberSwitches | None = None,
     read: Sequence[str] = (),
 ) -> list[EffectiveTool]:
-    """Return every tool of the catalogue, in its order, and of the tenant's external servers with its current policy.
+    """Return every tool of the catalogue, in its order, and from outside with its current policy.
 
     Nothing is cached, so that a change of a switch applies to the next call in every process. Runs one query, another
-    if tools require permissions, and another if the tenant has external servers.
+    if tools require permissions, and another if the tenant may have tools from outside.
 
     Args:
         assistant_id: the assistant whose switches apply too; None for only the tenant's.
@@ -236,9 +236,9 @@ def effective_tools(
             return [EffectiveTool(tool, found.policy, found.rule) for tool in tools]
         switches = found
     stored = switches.stored
-    remote: dict[str, RemoteTool] = {}
-    if stored.has_servers:
-        outside = remote_tools(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
+    remote: dict[str, OutsideTool] = {}
+    if stored.has_outside_tools:
+        outside = outside_tools.tools_of(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
         remote = {entry.tool.name: entry for entry in outside}
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}

@@ -15,10 +15,8 @@ from django.utils import timezone
 from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.mcp_servers.tools import remote_tools
-from assistant.services.mcp_servers.tools_by_tenant import outside_tools_named
 from assistant.services.tenancy import audit_trail, change_notices
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
 
 POLICIES = tuple(ToolSetting.Policy.values)
@@ -226,7 +224,7 @@ def switch_target(setting: ToolSetting) -> str:
 def knows_tool(*, tenant_id: int, name: str) -> bool:
     """Return whether the catalogue or one of the tenant's external servers has a tool of this name."""
     return name in catalogue.registry() or any(
-        entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
+        entry.tool.name == name for entry in outside_tools.tools_of(tenant_id=tenant_id, user_id=None)
     )
 
 
@@ -269,7 +267,7 @@ def _check_tools(wanted: Collection[Target]) -> None:
     outside = {(one.tenant_id, one.tool) for one in wanted if one.tool not in catalogue.registry()}
     if not outside:
         return
-    found = outside_tools_named(tenants={pk for pk, _ in outside}, names={tool for _, tool in outside}).by_tenant
+    found = outside_tools.named(tenants={pk for pk, _ in outside}, names={tool for _, tool in outside}).by_tenant
     for tenant_id, tool in sorted(outside):
         if tool not in found.get(tenant_id, {}):
             raise ValueError(f"this deployment has no tool {tool!r}")

@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from django.db.models import Aggregate, Exists, JSONField, Q, Subquery, TextField
+from django.db.models import Aggregate, JSONField, Q, Subquery, TextField
 from django.db.models.functions import Cast, JSONArray
 from django.db.models.sql.compiler import SQLCompiler
 
 from assistant.core.toolcalls.protocols import Policy
-from assistant.models import McpServer, ToolSetting
+from assistant.models import ToolSetting
 from assistant.services.db.json_rows import JsonArrayOf
+from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_blocks, active_reason
 from assistant.services.toolpolicy.rules import Whose
 
 # The columns that `switch_columns` adds to a row, for `read_switches`.
-COLUMNS = ("switches", "has_servers", "blocks")
+COLUMNS = ("switches", "has_outside_tools", "blocks")
 _secrets = ToolSetting._meta.get_field("secrets")
 
 
@@ -44,7 +45,7 @@ class StoredSwitches:
 
     tenant: Mapping[str, Switch]
     assistant: Mapping[str, Switch]
-    has_servers: bool
+    has_outside_tools: bool
     blocks: Mapping[str, Block] = field(default_factory=dict)
 
 
@@ -68,21 +69,20 @@ def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
     # `config` as text, because databases represent JSON within JSON differently.
     config = Cast("config", TextField())
     row = JSONArray("assistant_id", "tool", "policy", config, "secrets", active_reason(), "until")
-    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
     blocks = active_blocks().annotate(rows=JsonArrayOf(JSONArray("tool", "reason", "until")))
     return {
         "switches": Subquery(rows.values("tenant_id").annotate(rows=_JsonRows(row)).values("rows")),
-        "has_servers": Exists(servers),
+        "has_outside_tools": outside_tools.has_tools(tenant_id=tenant_id),
         "blocks": Subquery(blocks.values("rows")),
     }
 
 
 def read_switches(
-    switches: Sequence[Sequence[Any]] | None, has_servers: bool, blocks: Sequence[Sequence[Any]] | None
+    switches: Sequence[Sequence[Any]] | None, has_outside_tools: bool, blocks: Sequence[Sequence[Any]] | None
 ) -> StoredSwitches:
     """Parse the values of `COLUMNS`."""
     off = {tool: Block.of_json(reason, until) for tool, reason, until in blocks or ()}
-    found = StoredSwitches({}, {}, has_servers, off)
+    found = StoredSwitches({}, {}, has_outside_tools, off)
     for owner, tool, policy, config, secrets, reason, until in switches or ():
         layer = cast(dict[str, Switch], found.tenant if owner is None else found.assistant)
         block = Block.of_json(reason, until, "tenant" if owner is None else "assistant") if reason else None

@@ -14,9 +14,8 @@ from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_reason, read_blocks
 from assistant.services.toolpolicy.last_switches import LastSwitch, last_switches
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
@@ -124,7 +123,7 @@ def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> l
     blocks = read_blocks()
     last = last_switches(tenants=[tenant])
     local = list(catalogue.registry())
-    remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
+    remote = outside_tools.tools_of(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
     tools = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
     return [
         _row(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from assistant.models import Assistant
-from assistant.services.mcp_servers.tools import remote_tools
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 
 # The beginning of the name of a tool that asks another assistant.
 ASK = "ask_"
@@ -17,9 +16,8 @@ def titles_of(*, tenant_id: int, names: Collection[str]) -> dict[str, str]:
     known = catalogue.registry()
     tools = [known.get(name) for name in names if name in known]
     if len(tools) < len(names):
-        tools += [
-            remote.tool for remote in remote_tools(tenant_id=tenant_id, user_id=None) if remote.tool.name in names
-        ]
+        outside = outside_tools.tools_of(tenant_id=tenant_id, user_id=None)
+        tools += [entry.tool for entry in outside if entry.tool.name in names]
     delegates = _delegates(tenant_id) if any(name.startswith(ASK) and name not in known for name in names) else {}
     found = {tool.name: title for tool in tools if (title := tool.title.strip())}
     return {name: title for name, title in delegates.items() if name in names} | found

@@ -9,7 +9,7 @@ from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.mcp_servers.health_checks import refresh_stale_listings
+from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.destinations import by_destination
 from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
 from assistant.toolkit import Tool, ToolContext
@@ -45,7 +45,7 @@ class TenantToolset:
         initial, self._initial = self._initial, None
         found = await in_database_with_retry(self._effective) if initial is None else initial
         if any(entry.is_remote for entry in found):
-            refresh_stale_listings(self._tenant_id)
+            outside_tools.refresh(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:

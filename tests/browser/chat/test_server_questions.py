@@ -13,10 +13,11 @@ from assistant.models import Provider
 from tests.base import Cast
 from tests.browser.acts import ask, fits, last_answer
 from tests.browser.conftest import make_visitor
+from tests.contrib.mcp_servers.questions.acts import add
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.mcp.outside import Outside, outside
-from tests.mcp.questions.acts import SENT, add, answers_in
+from tests.mcp.questions.acts import SENT, answers_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 

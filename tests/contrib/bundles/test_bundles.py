@@ -16,10 +16,10 @@ from assistant.contrib.bundles.services.export import bundle_of_assistant, bundl
 from assistant.contrib.bundles.services.format import ASSISTANT_COLUMNS, Bundle
 from assistant.contrib.bundles.services.imports import ChangedMeanwhile, ImportRefused, import_bundle, preview_import
 from assistant.contrib.bundles.services.reading import read_bundle
+from assistant.contrib.mcp_servers.models import McpServer
 from assistant.models import (
     Assistant,
     AuditEntry,
-    McpServer,
     PromptVariable,
     PromptVersion,
     QuotaUse,

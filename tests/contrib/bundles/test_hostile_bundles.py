@@ -14,7 +14,8 @@ from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
 from assistant.contrib.bundles.services.format import MAX_BYTES, BundleError
 from assistant.contrib.bundles.services.imports import import_bundle
 from assistant.contrib.bundles.services.reading import read_bundle
-from assistant.models import Assistant, McpServer, Tenant, ToolSetting
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import Assistant, Tenant, ToolSetting
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, switch_tool
 

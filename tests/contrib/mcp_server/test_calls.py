@@ -16,8 +16,9 @@ import pytest
 from django.test import Client as Browser
 from django.utils import timezone
 
+from assistant.contrib.mcp_servers.models import McpServer, McpTool
 from assistant.mcp_client import ToolDefinition
-from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
+from assistant.models import ToolCall, ToolSetting
 from assistant.services.limits.rate_limits import REQUEST_BURST, take_member_request
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import Member, create_api_key

@@ -16,10 +16,11 @@ from assistant.services.toolcalls.direct_journal import expire_calls
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.contrib.mcp_server.test_approvals import ASKABLE, Session
+from tests.contrib.mcp_servers.questions.acts import add
 from tests.factories import switch_tool
 from tests.live import Server
 from tests.mcp.outside import Outside
-from tests.mcp.questions.acts import SEAT, SENT, add, answers_in, calls_in
+from tests.mcp.questions.acts import SEAT, SENT, answers_in, calls_in
 from tests.mcp.talking import Client, Json, text_of
 from tests.websocket.test_websocket import in_db
 

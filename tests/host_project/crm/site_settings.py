@@ -89,6 +89,7 @@ INSTALLED_APPS += [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
+    "assistant.contrib.mcp_servers",
     "assistant.contrib.openai_api",
     "assistant.contrib.webhooks",
     "assistant.contrib.bundles",

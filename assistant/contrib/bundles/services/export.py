@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from django.db.models import Q, QuerySet
 from pydantic import ValidationError
@@ -21,7 +20,6 @@ from assistant.contrib.bundles.services.format import (
     Bundle,
     LimitsPart,
     ProviderName,
-    ServerPart,
     SettingsPart,
     ToolPart,
     VariablePart,
@@ -29,12 +27,12 @@ from assistant.contrib.bundles.services.format import (
 )
 from assistant.contrib.bundles.services.parts import added_entries, bundle_type
 from assistant.core.values.prompt_template import with_escaped_braces
-from assistant.models import Assistant, Brand, McpServer, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, Brand, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
 
 
 def bundle_of_tenant(*, tenant: Tenant) -> Bundle:
-    """Return the configuration of a tenant: its settings, limits, MCP servers, tools and assistants.
+    """Return the configuration of a tenant: its settings, limits, tools and assistants, and what apps add.
 
     Raises:
         BundleError: a row has a value that the forms do not allow, and so no bundle has.
@@ -63,7 +61,6 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
             VariablePart(name=row.name, value=row.value)
             for row in PromptVariable.objects.filter(tenant=tenant).order_by("name")
         ],
-        mcp_servers=[server_part(row) for row in _servers(tenant)],
         tools=_tools(switches, None),
         assistants=[assistant_part(row, switches) for row in read_assistants(tenant)],
         **own,
@@ -129,18 +126,6 @@ def provider_name(row: Provider | None) -> ProviderName | None:
     return None if row is None else ProviderName(name=row.name, of="tenant" if row.tenant_id else "deployment")
 
 
-def server_part(row: McpServer) -> ServerPart:
-    """Return an MCP server without what may be secret: its address too loses its query."""
-    values = {name: getattr(row, name) for name in ServerPart.model_fields}
-    return ServerPart(**values | {"url": bare_url(row.url), "oauth_issuer": bare_url(row.oauth_issuer)})
-
-
-def bare_url(url: str) -> str:
-    """Return an address without user, query and fragment, where some servers expect a key."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
 def _settings(tenant: Tenant) -> SettingsPart:
     values = {name: getattr(tenant, name) for name in SettingsPart.model_fields if name not in TENANT_PROVIDERS}
     ids = {name: getattr(tenant, f"{name}_id") for name in TENANT_PROVIDERS}
@@ -148,10 +133,6 @@ def _settings(tenant: Tenant) -> SettingsPart:
     found = {row.pk: row for row in rows.filter(pk__in=filter(None, ids.values()))}
     providers: dict[str, Any] = {name: provider_name(found.get(pk)) for name, pk in ids.items()}
     return SettingsPart(**values, **providers)
-
-
-def _servers(tenant: Tenant) -> QuerySet[McpServer]:
-    return McpServer.objects.filter(tenant=tenant).defer("headers", "oauth_client_secret").order_by("name")
 
 
 def _switches(tenant: Tenant) -> QuerySet[ToolSetting]:

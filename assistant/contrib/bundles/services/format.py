@@ -22,7 +22,7 @@ FORMAT: Final = "tenant-assistant/bundle"
 VERSION: Final = 1
 MAX_BYTES = 1024 * 1024
 MAX_PROBLEMS, MAX_PROBLEM_LENGTH = 10, 200
-MAX_ASSISTANTS, MAX_SERVERS, MAX_TOOLS = 200, 100, 2_000
+MAX_ASSISTANTS, MAX_TOOLS = 200, 2_000
 
 Code = Literal["too_large", "not_json", "another_version", "invalid"]
 Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,63}$")]
@@ -82,22 +82,6 @@ class VariablePart(Part):
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
     value: Annotated[str, StringConstraints(max_length=MAX_VALUE)]
-
-
-class ServerPart(Part):
-    """An external MCP server, without its credentials and without the decisions on its tools."""
-
-    name: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,40}$")]
-    prefix: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,24}$")]
-    url: Text
-    command: Annotated[str, StringConstraints(max_length=60)]
-    credentials_of: Literal["tenant", "user"]
-    oauth_client_id: Annotated[str, StringConstraints(max_length=200)]
-    oauth_issuer: Text
-    oauth_scope: Text
-    context_keys: Annotated[list[str], Field(max_length=50)]
-    timeout_seconds: Annotated[int, Field(ge=1, le=240)]
-    asks_people: bool = False
 
 
 class SettingsPart(Part):
@@ -203,21 +187,18 @@ class Bundle(Part):
     limits: LimitsPart | None = None
     brand: BrandPart | None = None
     variables: Annotated[list[VariablePart], Field(max_length=MAX_VARIABLES)] = Field(default_factory=list)
-    mcp_servers: Annotated[list[ServerPart], Field(max_length=MAX_SERVERS)] = Field(default_factory=list)
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
     assistants: Annotated[list[AssistantPart], Field(max_length=MAX_ASSISTANTS)] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Bundle:
         if self.kind == "assistant":
-            has_more = self.settings or self.limits or self.brand or self.variables or self.mcp_servers or self.tools
+            has_more = self.settings or self.limits or self.brand or self.variables or self.tools
             if has_more or len(self.assistants) != 1:
                 raise ValueError("a bundle of the kind assistant has one assistant and nothing of its tenant")
         check_doubles("assistants", [part.slug for part in self.assistants])
         check_doubles("tools", [part.tool for part in self.tools])
         check_doubles("variables", [part.name for part in self.variables])
-        for key in ("name", "prefix"):
-            check_doubles("mcp_servers", [getattr(part, key) for part in self.mcp_servers])
         return self
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,6 @@ from django.utils.translation import gettext as _
 from assistant.contrib.bundles.services.difference import Difference, Entry
 from assistant.contrib.bundles.services.format import Bundle
 from assistant.contrib.bundles.services.import_assistants import import_assistants
-from assistant.contrib.bundles.services.import_servers import import_servers
 from assistant.contrib.bundles.services.import_settings import (
     import_brand,
     import_limits,
@@ -91,13 +91,18 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
     if bundle.brand is not None:
         entries += import_brand(target, bundle.brand)
     entries += import_variables(target, bundle.variables, is_whole=bundle.kind == "tenant")
-    # Assistants' tools depend on the tenant's, and those on its servers.
-    entries += import_servers(target, bundle.mcp_servers, is_whole=bundle.kind == "tenant")
+    # Assistants' tools depend on the tenant's, and those may depend on what apps add.
+    entries += _import_added(target, bundle, gives_tools=True)
     entries += import_tools(target, None, bundle.tools, is_whole=bundle.kind == "tenant")
     entries += import_assistants(target, bundle.assistants, is_whole=bundle.kind == "tenant")
-    for part in added_parts():
-        entries += part.take(target, getattr(bundle, part.key), bundle.kind == "tenant")
+    entries += _import_added(target, bundle, gives_tools=False)
     return Difference(tuple(entries))
+
+
+def _import_added(target: Target, bundle: Bundle, *, gives_tools: bool) -> Iterator[Entry]:
+    for part in added_parts():
+        if part.gives_tools == gives_tools:
+            yield from part.take(target, getattr(bundle, part.key), bundle.kind == "tenant")
 
 
 def _record(tenant: Tenant, actor: audit_trail.Actor, difference: Difference) -> None:

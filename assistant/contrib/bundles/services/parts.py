@@ -37,6 +37,8 @@ class AddedPart:
         take: imports entries, and yields what was done with each. The flag says whether the bundle is of a whole
             tenant, so that what it does not name is only here.
         texts: columns whose values the audit trail does not keep.
+        gives_tools: whether tools depend on it, so that it is imported before their switches.
+        other_name_of: returns another name that no other entry of the list may have.
     """
 
     key: str
@@ -50,6 +52,8 @@ class AddedPart:
     export: Callable[[Tenant, Assistant | None], Iterable[Part]]
     take: Callable[[Target, Sequence[Any], bool], Iterator[Entry]]
     texts: frozenset[str] = frozenset()
+    gives_tools: bool = False
+    other_name_of: Callable[[Any], str] | None = None
 
 
 def added_parts() -> tuple[AddedPart, ...]:
@@ -69,7 +73,8 @@ def bundle_type() -> type[Bundle]:
     def check(bundle: Bundle) -> Bundle:
         for part in parts:
             entries = getattr(bundle, part.key)
-            check_doubles(part.key, [part.name_of(entry) for entry in entries])
+            for name_of in filter(None, (part.name_of, part.other_name_of)):
+                check_doubles(part.key, [name_of(entry) for entry in entries])
             others = {part.assistant_of(entry) for entry in entries} - {one.slug for one in bundle.assistants}
             if bundle.kind == "assistant" and others:
                 raise ValueError(f"a bundle of the kind assistant has only {part.key} of this assistant")

@@ -13,9 +13,8 @@ from django.utils.translation import gettext as _
 from assistant.contrib.bundles.services.difference import Entry, FieldChange, changes_of
 from assistant.contrib.bundles.services.format import ProviderName
 from assistant.models import Provider, Tenant
-from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, outside_tools
 
 
 @dataclass
@@ -52,12 +51,13 @@ class Target:
         return next((row for row in self._providers.values() if row.pk == pk), None)
 
     @cached_property
-    def _remote_tools(self) -> frozenset[str]:
-        return frozenset(entry.tool.name for entry in remote_tools(tenant_id=self.tenant.pk, user_id=None))
+    def _outside_tools(self) -> frozenset[str]:
+        entries = outside_tools.tools_of(tenant_id=self.tenant.pk, user_id=None)
+        return frozenset(entry.tool.name for entry in entries)
 
     def knows_tool(self, name: str) -> bool:
-        """Whether the catalogue or one of the tenant's active MCP servers has a tool."""
-        return name in catalogue.registry() or name in self._remote_tools
+        """Whether the catalogue or an external server of the tenant has a tool."""
+        return name in catalogue.registry() or name in self._outside_tools
 
 
 def put(row: Model, values: dict[str, Any]) -> tuple[FieldChange, ...]:

@@ -15,7 +15,7 @@ from django.db.models import Exists, F, Model, OuterRef, Q
 from assistant.contrib.panel.reports.jobs import failed_jobs, names_of
 from assistant.contrib.panel.reports.secrets import stored_text, unreadable
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models import Approval, Assistant, Incident, McpServer, McpTool, Provider, Tenant, ToolSetting
+from assistant.models import Approval, Assistant, Incident, Provider, Tenant, ToolSetting
 from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
@@ -83,19 +83,19 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         "approval": _approvals(tenants),
         "incident": _incidents(tenants),
         "limit": nearly,
-        "mcptool": _changed_tools(tenants),
         "stand-in": _without_model(tenants),
         "secret": _without_secret(tenants),
         "unreadable-toolsetting": unreadable_items(ToolSetting, "tool", tenants),
         "unreadable-provider": unreadable_items(Provider, "name", tenants),
-        "unreadable-mcpserver": unreadable_items(McpServer, "name", tenants),
         "publication": _failed_jobs(tenants, now, is_publication=True),
         "job": _failed_jobs(tenants, now, is_publication=False),
     }
     order = list(found)
+    last = {kind: kind for kind in order}
     for kind, (find, after) in _added.items():
         found[kind] = find(tenants)
-        order.insert(order.index(after) + 1 if after else len(order), kind)
+        order.insert(order.index(last[after]) + 1 if after else len(order), kind)
+        last[after] = last[kind] = kind
     lists = [(kind, list(found[kind])) for kind in order]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
 
@@ -123,14 +123,6 @@ def _limits(tenants: TenantFilter, now: datetime) -> tuple[list[Item], list[Item
         item = Item(f"{use.name}: {use.percent} %", tenant.name, tenant.pk, refused_at=use.refused_at)
         found[0 if use.is_reached else 1].append(item)
     return found[0][:MAX_COUNTED], found[1][:MAX_COUNTED]
-
-
-def _changed_tools(tenants: TenantFilter) -> list[Item]:
-    allowed = tenants.rows(
-        McpTool.objects.filter(is_allowed=True, is_listed=True, server__is_active=True), "server__tenant"
-    )
-    changed = allowed.exclude(accepted_digest=F("digest")).order_by("server__tenant", "server", "name")
-    return items_of(changed, "name", "server__tenant__name", "server")
 
 
 def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) -> list[Item]:

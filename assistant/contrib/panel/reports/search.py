@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, F, Min, Q, Value
-from django.db.models.functions import Concat
-from django.utils.translation import ngettext
+from django.db.models import F, Q, Value
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
-from assistant.models import ApiKey, Conversation, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Conversation, Membership, Run, Tenant, ToolCall
 from assistant.models.tenants import ChatReading
 from assistant.services.toolpolicy import catalogue
 
@@ -24,6 +21,7 @@ MIN_LENGTH = 2
 # The name of the model, and "tool".
 Kind = str
 Finder = Callable[[str, TenantFilter], Iterator["Hit"]]
+_more_tools: list[Finder] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +131,8 @@ def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     word = text.lower()
     if tenants.ids is None or tenants.ids:
         yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
-    named = McpTool.objects.annotate(full_name=Concat("server__prefix", Value(SEPARATOR), "name"))
-    found = tenants.rows(named.filter(full_name__icontains=text), "server__tenant").order_by()
-    has_page = Q(is_listed=True) | Q(is_allowed=True), Q(server__is_active=True)
-    rows = found.values_list("server__prefix", "name").annotate(
-        tenants=Count("server__tenant", distinct=True),
-        tenant=Min("server__tenant__name"),
-        pages=Count("pk", filter=Q(*has_page)),
-    )
-    for prefix, name, count, tenant, pages in rows.order_by("server__prefix", "name")[: MAX_HITS + 1]:
-        full = prefixed(prefix, name)
-        where = tenant if count == 1 else ngettext("%(n)d tenant", "%(n)d tenants", count) % {"n": count}
-        yield Hit("tool", full if pages else "", full, where)
+    for finder in _more_tools:
+        yield from finder(text, tenants)
 
 
 # The functions that find things of one kind, each with the permissions of which one is needed to open them.
@@ -158,6 +146,11 @@ _KINDS: list[tuple[tuple[str, ...], Finder]] = [
     # The permissions with which one can open the page of a tool, or the list of its calls.
     (("tools", "read_chats"), _tools),
 ]
+
+
+def find_more_tools(finder: Finder) -> None:
+    """Let an app find tools that are not this deployment's own: hits of the kind "tool", after those."""
+    _more_tools.append(finder)
 
 
 def find_more(finder: Finder, *, permissions: tuple[str, ...], after: Kind) -> None:

@@ -34,14 +34,14 @@ show_in_room("settings", Webhook, after="apikey")
 show_in_room("settings", WebhookDelivery, after="webhook")
 describe_empty_list("webhook", gettext_lazy("There are no webhooks. Add one to have events sent to a server of yours."))
 describe_empty_list("webhookdelivery", gettext_lazy("No event has been sent yet."))
-look_for(FAILING, failing_webhooks, after="mcptool")
+look_for(FAILING, failing_webhooks, after="limit")
 describe_need(
     FAILING,
     sentence=lambda n: ngettext("%(n)s webhook fails", "%(n)s webhooks fail", n),
     every=_LIST,
     page=_PAGE,
 )
-look_for(UNREADABLE, unreadable_webhooks, after="unreadable-mcpserver")
+look_for(UNREADABLE, unreadable_webhooks, after="unreadable-provider")
 describe_need(
     UNREADABLE,
     sentence=lambda n: ngettext(

@@ -167,16 +167,18 @@ async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequenc
         "health_detail": "", "failures": 0, "created_at": "2026-01-01 00:00:00",
     }  # fmt: skip
     marks = ", ".join(["%s"] * len(values))
-    site.database.run(f"INSERT INTO assistant_mcpserver ({', '.join(values)}) VALUES ({marks})", *values.values())
-    [(number,)] = site.database.rows("SELECT id FROM assistant_mcpserver WHERE name = %s", "outside")
-    page = f"{process.url}/admin/assistant/mcpserver/{number}/"
+    site.database.run(
+        f"INSERT INTO assistant_mcp_servers_mcpserver ({', '.join(values)}) VALUES ({marks})", *values.values()
+    )
+    [(number,)] = site.database.rows("SELECT id FROM assistant_mcp_servers_mcpserver WHERE name = %s", "outside")
+    page = f"{process.url}/admin/assistant_mcp_servers/mcpserver/{number}/"
     async with aiohttp.ClientSession(cookies={"sessionid": site.operator}) as http:
         async with http.get(f"{page}change/") as answer:
             cookies = {"csrftoken": answer.cookies["csrftoken"].value}
         data, headers = {"csrfmiddlewaretoken": cookies["csrftoken"]}, {"Referer": page}
         async with http.post(f"{page}try/", data=data, headers=headers, cookies=cookies) as answer:
             answer.raise_for_status()
-    stored = site.database.rows("SELECT name FROM assistant_mcptool WHERE server_id = %s", number)
+    stored = site.database.rows("SELECT name FROM assistant_mcp_servers_mcptool WHERE server_id = %s", number)
     if not stored:
         raise RuntimeError("The server's own tools were not listed.")
     return sum(json.dumps(name).startswith('"made_') for (name,) in stored)

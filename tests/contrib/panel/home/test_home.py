@@ -12,12 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from assistant.contrib.mcp_servers.models import McpServer, McpTool
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
     AuditEntry,
     Incident,
-    McpServer,
-    McpTool,
     QuotaUse,
     Run,
     Tenant,

@@ -18,7 +18,8 @@ from django.db import models
 from django.test import Client
 
 from assistant.admin.base.secret_fields import SecretTextarea
-from assistant.models import AuditEntry, KeptRequest, McpServer, Provider, ToolSetting
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import AuditEntry, KeptRequest, Provider, ToolSetting
 from assistant.services.privacy.key_rotation import encrypted_fields
 from tests.base import Cast
 from tests.isolation.doors import paths
@@ -75,7 +76,7 @@ def test_a_form_shown_again_contains_no_secret(given: str, root: Client, rows: R
 
 
 def test_a_secret_must_be_entered_again_after_any_form_error(root: Client, rows: Rows) -> None:
-    path = f"/admin/assistant/mcpserver/{rows[McpServer].pk}/change/"
+    path = f"/admin/assistant_mcp_servers/mcpserver/{rows[McpServer].pk}/change/"
     fields = root.post(path, {"new_headers": f'{{"X-Key": "{SECRET}"}}'}).context["adminform"].form
     assert isinstance(fields.fields["new_headers"].widget, SecretTextarea)
     assert "Enter it again" in str(fields.errors["new_headers"])

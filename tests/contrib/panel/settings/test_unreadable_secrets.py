@@ -10,7 +10,8 @@ from cryptography.fernet import Fernet
 from django.db import connection
 from django.test import Client
 
-from assistant.models import McpServer, Provider, ToolSetting
+from assistant.contrib.mcp_servers.models import McpServer
+from assistant.models import Provider, ToolSetting
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.base import Cast
@@ -100,9 +101,9 @@ def column(query: str, key: int) -> str:
 def test_the_page_of_a_server_opens_and_takes_new_headers(headers: str, root: Client, lost_key: ToolSetting) -> None:
     McpServer.objects.update(oauth_client_secret="never decrypted")
     server = McpServer.objects.defer("headers", "oauth_client_secret").get()
-    query = "SELECT headers FROM assistant_mcpserver WHERE id = %s"
+    query = "SELECT headers FROM assistant_mcp_servers_mcpserver WHERE id = %s"
     before = column(query, server.pk)
-    page = f"/admin/assistant/mcpserver/{server.pk}/change/"
+    page = f"/admin/assistant_mcp_servers/mcpserver/{server.pk}/change/"
     opened = root.get(page)
     assert "Headers, OAuth client secret" in opened.content.decode()
     form = opened.context["adminform"].form
@@ -118,7 +119,7 @@ def test_the_page_of_a_server_deletes_what_is_stored(root: Client, lost_key: Too
     server = McpServer.objects.defer("headers", "oauth_client_secret").get()
     values = {"tenant": server.tenant_id, "name": "Files", "prefix": server.prefix, "url": server.url}
     tools = {"tools-TOTAL_FORMS": "0", "tools-INITIAL_FORMS": "0", "credentials_of": "tenant", "timeout_seconds": "30"}
-    page = f"/admin/assistant/mcpserver/{server.pk}/change/"
+    page = f"/admin/assistant_mcp_servers/mcpserver/{server.pk}/change/"
     assert root.post(page, {**values, **tools, "clear_secrets": "on"}).status_code == 302
     server.refresh_from_db(fields=["headers", "oauth_client_secret"])
     assert (server.headers, server.oauth_client_secret) == ("", "")

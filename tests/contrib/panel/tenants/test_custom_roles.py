@@ -46,8 +46,8 @@ LISTS = {
 }
 TABS = {"tools": "tools", "spend": "spend", "keys": "keys", "people": "people", "read_chats": "conversations"}
 CLOSED = [
-    "tenant/", "assistant/", "provider/", "mcpserver/", "webhook/", "webhookdelivery/", "auditentry/", "document/",
-    "widgetorigin/",
+    "tenant/", "assistant/", "provider/", "../assistant_mcp_servers/mcpserver/", "webhook/", "webhookdelivery/",
+    "auditentry/", "document/", "widgetorigin/",
 ]  # fmt: skip
 
 

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.mcp_servers.models import McpServer
 from assistant.models import (
     Assistant,
     AuditEntry,
     Invitation,
-    McpServer,
     Membership,
     PromptVariable,
     PromptVersion,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from assistant.contrib.mcp_servers.models import McpServer, McpTool
 from assistant.mcp_client import ToolDefinition
-from assistant.models import McpServer, McpTool, Tenant, ToolBlock, ToolCall, ToolSetting
-from assistant.services.mcp_servers.tools_by_tenant import most_common_tools
+from assistant.models import Tenant, ToolBlock, ToolCall, ToolSetting
 from assistant.services.toolpolicy import board as board_module
 from assistant.services.toolpolicy.blocks import block_tool
+from assistant.services.toolpolicy.outside_tools import most_common
 from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
@@ -141,7 +142,7 @@ def test_tools_of_most_tenants_come_first_and_others_are_counted(
 
 def test_a_name_that_is_too_long_for_models_is_shortened_as_in_a_run(root: Client, cast: Cast) -> None:
     allow(cast.acme, "find_" + "x" * 90)
-    (tool,) = most_common_tools(tenants=[cast.acme.pk], limit=5).tools
+    (tool,) = most_common(tenants=[cast.acme.pk], limit=5).tools
     assert len(tool.name) == 64
     assert root.get(PAGE.replace(NAME, tool.name)).status_code == 200
     set_switches(actor=None, targets=[Target(cast.acme.pk, None, tool.name)], policy="off")

@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.models import PendingCall, PromptVersion
 from assistant.services.jobs.names import PUBLISH_JOB
-from assistant.services.mcp_servers.health_checks import LIST_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
 from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
@@ -17,7 +16,6 @@ JOB_TITLES: dict[str, str | Promise] = {
     EXPIRE_JOB: _("Wait no more for a result"),
     CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
-    LIST_JOB: _("List an MCP server's tools"),
     RETENTION_JOB: _("Delete what is older than the retention periods"),
     ERASE_JOB: _("Erase what models were sent"),
 }

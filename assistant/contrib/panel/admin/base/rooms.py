@@ -59,7 +59,7 @@ ROOMS = (
     Room(
         "settings",
         _("Settings"),
-        ("provider", "mcpserver", "mcpcredential", "apikey", "job", "auditentry"),
+        ("provider", "apikey", "job", "auditentry"),
     ),
 )
 # Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.

@@ -49,15 +49,6 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
         "assistant_tenant_changelist",
         "assistant_tenant_spend",
     ),
-    "mcptool": (
-        lambda n: ngettext(
-            "%(n)s tool of an MCP server has changed and is off",
-            "%(n)s tools of MCP servers have changed and are off",
-            n,
-        ),
-        "assistant_mcpserver_changelist",
-        "assistant_mcpserver_change",
-    ),
     "stand-in": (
         lambda n: ngettext(
             "%(n)s assistant has no language model, and the stand-in answers",
@@ -89,15 +80,6 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
         ),
         "assistant_provider_changelist",
         "assistant_provider_change",
-    ),
-    "unreadable-mcpserver": (
-        lambda n: ngettext(
-            "%(n)s MCP server has credentials that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
-            "%(n)s MCP servers have credentials that ASSISTANT_FIELD_ENCRYPTION_KEYS cannot decrypt",
-            n,
-        ),
-        "assistant_mcpserver_changelist",
-        "assistant_mcpserver_change",
     ),
     "publication": (
         lambda n: ngettext("%(n)s scheduled publication has failed", "%(n)s scheduled publications have failed", n),

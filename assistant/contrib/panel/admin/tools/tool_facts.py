@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from assistant.services.mcp_servers.tools import RemoteTool
+from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.toolkit import Tool
 from assistant.toolkit.definition.context_use import WHOLE, context_keys
 
@@ -15,7 +15,7 @@ from assistant.toolkit.definition.context_use import WHOLE, context_keys
 NAMED_SERVERS = 5
 
 
-def facts_of_servers(tools: Sequence[RemoteTool]) -> list[tuple[str, str]]:
+def facts_of_servers(tools: Sequence[OutsideTool]) -> list[tuple[str, str]]:
     """Return where an outside tool comes from, given each tenant's own; nothing for a tool of this deployment."""
     if not tools:
         return []
@@ -29,7 +29,7 @@ def facts_of_servers(tools: Sequence[RemoteTool]) -> list[tuple[str, str]]:
     return facts
 
 
-def facts_of(tool: Tool, of_servers: Sequence[RemoteTool] = ()) -> list[tuple[str, str]]:
+def facts_of(tool: Tool, of_servers: Sequence[OutsideTool] = ()) -> list[tuple[str, str]]:
     """Return what the tool declares, as names and sentences.
 
     Args:

@@ -30,11 +30,11 @@ from assistant.contrib.panel.reports.tool_use import USE_DAYS, ToolUse, use_of_t
 from assistant.models import Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
 from assistant.models.toolblocks import MAX_REASON
-from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, active_blocks, block_tool, read_blocks, unblock_tool
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, BoardTools, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
+from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import Target, latest_change, latest_version
 from assistant.services.toolpolicy.tool_settings import read_secrets
@@ -104,7 +104,7 @@ class _Shown:
     tenants: list[Tenant]
 
     @property
-    def of_servers(self) -> list[RemoteTool]:
+    def of_servers(self) -> list[OutsideTool]:
         """Each tenant's own, if external servers offer it."""
         return [entry for tools in self.tools.outside.values() for entry in tools.values()]
 

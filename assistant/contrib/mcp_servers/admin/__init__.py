@@ -1,0 +1,1 @@
+"""External MCP servers in the control panel."""
