@@ -20,6 +20,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
+from assistant.contrib.data.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
@@ -100,6 +101,7 @@ INSTALLED_APPS = [
     "assistant.contrib.receipts",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
+    "assistant.contrib.data",
     "config.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -22,7 +22,20 @@ OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
 JOINING = "the tenants that a proven e-mail address leads to, before any is known"
 BY_KEY = "by API key, in whose door no cookie counts"
+EXPOSED = "of an exposed model: `of_tenant` of the same module narrows it"
 ALLOWED = {
+    (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm"): OPERATOR,
+    (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm.__init__"): OPERATOR,
+    (SQL, "assistant/contrib/data/services/reading.py:_only_reads"): "the statement that a queryset has made",
+    (SQL, "assistant/contrib/data/services/reading.py:_time_limit"): "the transaction's own settings",
+    (QUERY, "assistant/contrib/data/services/rows.py:_loaded"): USERS,
+    (QUERY, "assistant/contrib/data/services/structure.py:rules_of"): "the names of managers, without a query",
+    (QUERY, "assistant/contrib/data/services/tenant_conditions.py:_by"): "by the declared path to the call's tenant",
+    (QUERY, "assistant/contrib/data/services/visible_rows.py:_may_view"): USERS,
+    (QUERY, "assistant/contrib/data/services/visible_rows.py:_user"): USERS,
+    (QUERY, "assistant/contrib/data/services/visible_rows.py:rows_of_admin"): EXPOSED,
+    (QUERY, "assistant/contrib/data/services/visible_rows.py:_rows_of_manager"): EXPOSED,
+    (QUERY, "assistant/contrib/data/services/visible_rows.py:tenants_rows"): EXPOSED,
     (QUERY, "assistant/contrib/panel/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/base/tenant_scope.py:_choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:tenants_of"): OPERATOR,

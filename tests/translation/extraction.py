@@ -21,6 +21,9 @@ NAMES: tuple[Name, ...] = get_args(Name)
 PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
+    "assistant/contrib/data/admin/",
+    "assistant/contrib/data/models.py",
+    "assistant/contrib/data/templates/",
     "assistant/contrib/end_users/admin/",
     "assistant/contrib/end_users/apps.py",
     "assistant/contrib/end_users/models.py",

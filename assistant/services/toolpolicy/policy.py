@@ -16,7 +16,7 @@ from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
-from assistant.services.toolpolicy import catalogue, outside_tools, rules
+from assistant.services.toolpolicy import added_rules, catalogue, outside_tools, rules
 from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.services.toolpolicy.switch_query import (
@@ -243,10 +243,13 @@ def effective_tools(
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
     held = needed if switches.is_superuser else _permissions(user_id, needed)
+    read_only = added_rules.read_only_block() if added_rules.read_only_reasons else None
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
         block = stored.blocks.get(tool.name)
+        if block is None and not tool.read_only:
+            block = read_only
         decide_with = partial(
             decide,
             tool,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.toolpolicy import outside_tools
+from assistant.services.toolpolicy import added_rules, outside_tools
 from assistant.services.toolpolicy.destinations import by_destination
 from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
 from assistant.toolkit import Tool, ToolContext
@@ -57,7 +58,22 @@ class TenantToolset:
         if read.sources:
             choices = frozenset(name for name, entry in found.items() if entry.tool.lists_choices)
             judged = [await by_destination(found.get(call.name), call, read, self._context, choices) for call in calls]
+        if added_rules.questions:
+            judged = [self._asked_about(entry, call, read) for entry, call in zip(judged, calls, strict=True)]
         return [_admission(entry, tools) for entry in judged]
+
+    def _asked_about(self, entry: EffectiveTool | None, call: ToolCall, read: ReadText) -> EffectiveTool | None:
+        """Return the entry with the decision for this call, if an optional app has a person asked about it."""
+        if entry is None or entry.policy == "off":
+            return entry
+        asked = added_rules.AskedCall(entry.tool, call, entry.is_remote, self._context, read.messages)
+        reason = added_rules.reason_to_ask(asked)
+        if not reason:
+            return entry
+        if entry.tool.is_provider_side:
+            return replace(entry, policy="off", rule=f"{reason} The provider runs it, where nobody can be asked.")
+        warning = " ".join(filter(None, (reason, entry.warning)))
+        return replace(entry, policy="ask", rule=reason if entry.policy == "on" else entry.rule, warning=warning)
 
 
 def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:

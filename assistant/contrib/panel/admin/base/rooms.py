@@ -62,6 +62,8 @@ ROOMS = (
         ("provider", "apikey", "job", "auditentry"),
     ),
 )
+# Of optional apps: the rooms, each with the slug of the room that it follows.
+_added_rooms: list[tuple[Room, str]] = []
 # Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.
 _added: list[tuple[str, type[Model], str]] = []
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
@@ -86,12 +88,29 @@ class Frame:
     query: str
 
 
-def show_in_room(slug: str, model: type[Model], *, after: str) -> None:
+def add_room(room: Room, *, after: str) -> None:
+    """Show a room in the navigation.
+
+    Args:
+        after: the slug of the room that it follows.
+    """
+    _added_rooms.append((room, after))
+
+
+def rooms() -> list[Room]:
+    """Return the rooms, those of optional apps too, in the order of the navigation."""
+    every = list(ROOMS)
+    for room, after in _added_rooms:
+        every.insert([one.slug for one in every].index(after) + 1, room)
+    return every
+
+
+def show_in_room(slug: str, model: type[Model], *, after: str = "") -> None:
     """Show the list of a model in a room.
 
     Args:
         slug: the room's.
-        after: the name of the model whose list it follows.
+        after: the name of the model whose list it follows; "" for the first of the room.
     """
     _added.append((slug, model, after))
 
@@ -102,19 +121,20 @@ def models_of(room: Room) -> list[type[Model]]:
     for slug, model, after in _added:
         if slug == room.slug:
             names = [one._meta.model_name for one in models]
-            models.insert(names.index(after) + 1, model)
+            models.insert(names.index(after) + 1 if after else 0, model)
     return models
 
 
 def frame(site: AdminSite, request: HttpRequest) -> Frame:
     """Return the header of a page for a user who may use the admin."""
-    pages = {room.slug: tuple(_pages(room, site, request)) for room in ROOMS}
+    every = rooms()
+    pages = {room.slug: tuple(_pages(room, site, request)) for room in every}
     current = _current(pages, request)
-    rooms = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in ROOMS if pages[room.slug]]
-    rooms.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
+    links = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in every if pages[room.slug]]
+    links.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
     of_room = pages.get(current, ())
     return Frame(
-        tuple(rooms),
+        tuple(links),
         tuple(Link(page.name, page.url, page.url == request.path) for page in of_room) if len(of_room) > 1 else (),
         picker_of(request),
         request.GET.get("q", "") if request.path == reverse("admin:search") else "",

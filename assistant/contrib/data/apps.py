@@ -1,0 +1,23 @@
+"""The Django app of read tools over a project's own models."""
+
+from __future__ import annotations
+
+from assistant.optional_apps import OptionalApp
+
+
+class DataConfig(OptionalApp):
+    name = "assistant.contrib.data"
+    label = "assistant_data"
+    verbose_name = "Assistant: your own data"
+
+    def register(self) -> None:
+        from assistant.contrib.data import checks  # noqa: F401 - registers the checks
+        from assistant.contrib.data.exposing import declared
+        from assistant.services.toolpolicy import added_rules
+
+        # The core has collected the tools, and so what is exposed, before.
+        if declared():
+            from assistant.contrib.data.services import personal_values, reviews
+
+            added_rules.read_only_if(reviews.read_only_reason)
+            added_rules.ask_if(personal_values.reason_to_ask)

@@ -1,0 +1,1 @@
+"""What the tools over the project's models do."""

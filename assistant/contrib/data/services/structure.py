@@ -1,0 +1,52 @@
+"""What is exposed, as plain data: for reviews, comparisons and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.contrib.data.services.plans import Plan, object_backends, plans
+
+
+def structure() -> dict[str, dict[str, Any]]:
+    """Return what is offered of each exposed model, by its label."""
+    return {plan.label: structure_of(plan) for plan in plans()}
+
+
+def structure_of(plan: Plan) -> dict[str, Any]:
+    """Return what is offered of one model."""
+    return {
+        "tools": [] if plan.problem else list(plan.tools),
+        "problem": plan.problem,
+        "path": plan.path,
+        "fields": [column.name for column in plan.columns],
+        "filters": [column.name for column in plan.filters],
+        "personal": [column.name for column in plan.personal],
+        "left_out": [f"{column.name}: {column.reason}" for column in plan.left_out],
+        "not_named": list(plan.unnamed),
+        "rules": rules_of(plan),
+    }
+
+
+def rules_of(plan: Plan) -> list[str]:
+    """Return which rules decide on a model's rows, from the first to the last."""
+    exposure = plan.exposure
+    meta = plan.model._meta
+    permission = f"{meta.app_label}.view_{meta.model_name}"
+    rules = ["The same rows for all tenants"] if plan.is_tenantless else [f"The tenant's own, by {plan.path}"]
+    rules.append("Active members" + (" and end users" if exposure.end_users else ", not end users"))
+    manager = plan.model._default_manager
+    is_own = exposure.manager or type(manager).get_queryset is not type(plan.model._base_manager).get_queryset
+    if is_own:
+        rules.append(f"The manager {exposure.manager or manager.name}")
+    if exposure.permission is None:
+        rules.append(f"The permission {permission}, where anybody has been given it")
+    elif exposure.permission:
+        rules.append(f"The permission {permission}")
+    if exposure.admin_queryset:
+        rules.append("The rows of its page in the admin")
+    if exposure.visible_to is not None:
+        rules.append(f"{exposure.visible_to.__module__}.{exposure.visible_to.__qualname__}")
+    if plan.uses_object_permissions:
+        backends = ", ".join(object_backends()) or "the project's backends"
+        rules.append(f"The permission {permission} for each row, by {backends}")
+    return rules

@@ -1,0 +1,1 @@
+"""Tests of the tools over a project's own models."""

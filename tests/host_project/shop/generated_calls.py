@@ -1,0 +1,110 @@
+"""Calls every tool with generated arguments as several members, and prints what came back that should not have.
+
+Run with `GENERATED_CALLS` for their number, and `HOST_ROLE` for a role that row-level security holds for.
+"""
+
+import asyncio
+import json
+import os
+import random
+
+from django.db import connection
+
+from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit import ToolError
+from preparing import prepare
+from staged import HIDDEN, SLUGS, context_for
+
+CALLS = int(os.environ.get("GENERATED_CALLS", "2000"))
+TOOLS = [tool for tool in catalogue.registry() if tool.name.split("_")[0] in ("find", "get", "summarise")]
+
+
+def values_of(staged):
+    """Values that calls may name: texts, keys and dates of both companies, and nonsense."""
+    rows = [row for company in staged.values() for group in company.rows.values() for row in group]
+    keys = [str(row.pk) for row in rows]
+    texts = [f"{slug}-{what}" for slug in SLUGS for what in ("customer-1", "comment-2", "lamp", "iban", "")]
+    return keys, [*texts, HIDDEN, "", "%", "'", "\0", "ä" * 200, "0"]
+
+
+def argument(schema, source, keys, texts):
+    """A value that fits a schema, most of the time one that is somewhere in the database."""
+    kind = schema.get("type")
+    if "enum" in schema:
+        return source.choice(schema["enum"])
+    if kind == "object":
+        properties = schema["properties"]
+        wanted = max(schema.get("minProperties", 0), source.choice((0, 1, 1, 2)))
+        names = {*schema.get("required", ()), *source.sample(sorted(properties), min(wanted, len(properties)))}
+        return {name: argument(properties[name], source, keys, texts) for name in sorted(names)}
+    if kind == "array":
+        count = source.randint(schema.get("minItems", 0), min(schema.get("maxItems", 3), 3))
+        return [argument(schema["items"], source, keys, texts) for _ in range(count)]
+    if kind == "boolean":
+        return source.random() < 0.5
+    if kind == "integer":
+        return source.choice((1, 2, schema.get("minimum", -5), schema.get("maximum", 2**70)))
+    if kind == "number":
+        return source.choice((0, 1, 103, 50.5, -3, 10**7, 1e30))
+    if "date" in schema.get("description", "").lower():
+        return source.choice(("2031-02-01", "2031-02-05T10:00:00+01:00", "2031-01-31T23:30:00", "0001-01-01", "soon"))
+    return source.choice(texts if source.random() < 0.5 else keys)
+
+
+def called(tool, arguments, context):
+    """What a tool's call gave: how it ended, and the text."""
+    try:
+        with tenant_scope(context.tenant.pk):
+            return "ok", asyncio.run(tool.call(json.dumps(arguments), context)).content
+    except ToolError as exc:
+        return "told", str(exc)
+    except Exception as exc:
+        return "failed", f"{type(exc).__name__}: {exc}"
+
+
+def foreign_to(slug, staged):
+    """Texts that no answer for a company may have: those of the other one, and of hidden columns."""
+    (other,) = (one for one in SLUGS if one != slug)
+    rows = staged[other].rows
+    keys = [str(row.pk) for name in ("Customer", "Order") for row in rows[name]]
+    return [f'"{other}-', f'@{other}.example"', HIDDEN, "777", "Hidden", *keys]
+
+
+def database_user():
+    """Whom the database takes the tools' connections for."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user" if connection.vendor == "postgresql" else "SELECT 'nobody'")
+        return cursor.fetchone()[0]
+
+
+staged = prepare()
+source = random.Random(7)
+keys, texts = values_of(staged)
+members = [(slug, person) for slug in SLUGS for person in staged[slug].people]
+wrong, ended = [], {"ok": 0, "told": 0, "failed": 0}
+for _ in range(CALLS):
+    slug, person = source.choice(members)
+    tool = source.choice(TOOLS)
+    arguments = argument(tool.parameters, source, keys, texts)
+    how, text = called(tool, arguments, context_for(slug, person))
+    ended[how] += 1
+    # An error may repeat what the call has said, and nothing else.
+    said = json.dumps(arguments, ensure_ascii=False)
+    found = [one for one in foreign_to(slug, staged) if one in text and (how == "ok" or one not in said)]
+    if found or how == "failed":
+        wrong.append([tool.name, arguments, how, text[:300], found])
+differing = []
+for name in ("Customer", "Order", "Line", "Payment"):
+    tool = next(one for one in TOOLS if one.name == f"get_{name.lower()}")
+    theirs = staged["globex"].rows[name][1 if name in ("Order", "Customer") else 0].pk
+    absent = "9" * 6 if isinstance(theirs, int) else "00000000-0000-4000-8000-000000000000"
+    answers = {
+        called(tool, {"id": int(key) if isinstance(theirs, int) else str(key)}, context_for("acme", person))
+        for person in staged["acme"].people
+        for key in (theirs, absent)
+    }
+    if len(answers) != 1:
+        differing.append([name, sorted(answers)])
+told = {"wrong": wrong[:5], "count": len(wrong), "ended": ended, "differing": differing, "user": database_user()}
+print(json.dumps(told))

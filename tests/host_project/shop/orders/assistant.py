@@ -1,0 +1,41 @@
+"""How the assistant reads companies, and what it may find."""
+
+from assistant.contrib.data import expose
+from assistant.hosting import HostTenants, TenantValues
+from orders.models import Country, Customer, Line, Order, Payment, Stray
+
+
+class Host(HostTenants):
+    tenant_model = "orders.Company"
+    membership_model = "orders.Seat"
+    tenant_paths = {"orders.Payment": "payer"}
+    tenantless = ["orders.Country"]
+
+    def values(self, row):
+        return TenantValues(slug=row.slug, name=row.slug.title(), timezone="Europe/Vienna")
+
+    def members(self, row):
+        for seat in row.seats.select_related("person"):
+            yield seat.person, seat.role
+
+
+def not_hidden(customers, context):
+    return customers.exclude(name="Hidden")
+
+
+expose(
+    Order,
+    fields=[
+        "number", "status", "total", "is_gift", "placed_at", "due_on", "comment",
+        "customer", "customer__name", "customer__country__name", "seller__email", "api_key",
+    ],
+    filters=[
+        "number", "status", "total", "is_gift", "placed_at", "due_on", "comment",
+        "customer", "customer__name", "customer__country__name", "lines__article", "lines__pieces",
+    ],
+)  # fmt: skip
+expose(Customer, fields=["name", "email", "country__code"], visible_to=not_hidden)
+expose(Line, fields=["article", "pieces", "order", "order__number", "order__customer__name"])
+expose(Payment, fields=["amount", "iban"])
+expose(Country, fields=["code", "name"], plural="countries")
+expose(Stray, fields=["text"])

@@ -1,0 +1,34 @@
+"""Makes the tables of the shop and its two companies; with `HOST_ROLE`, row-level security for all of them."""
+
+import importlib
+import os
+
+from django.core.management import call_command
+from django.db import connection, connections
+
+from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.row_scope import all_tenants
+from staged import stage
+
+
+def prepare(orders=12):
+    """Return both companies by slug."""
+    call_command("makemigrations", "people", "orders", verbosity=0)
+    importlib.invalidate_caches()
+    call_command("migrate", verbosity=0)
+    staged = stage(orders)
+    if role := os.environ.get("HOST_ROLE"):
+        _restrict(role)
+    return staged
+
+
+def _restrict(role):
+    with all_tenants():
+        call_command("row_level_security", "install", "--role", role, "--host-tables", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER ROLE {role} PASSWORD '{role}'")
+    connection.close()
+    # Tools run in threads with connections of their own.
+    for settings in (connection.settings_dict, connections.settings["default"]):
+        settings["USER"] = settings["PASSWORD"] = role
+    row_level_security.wrap_statements()
