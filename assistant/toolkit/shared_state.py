@@ -22,6 +22,10 @@ class SharedState:
         self._is_told = False
         self._lock = Lock()
 
+    def begin(self, value: Any) -> None:
+        """Set the state that the client has sent, before any tool of the run has changed it."""
+        self._text = json.dumps(value)
+
     @property
     def value(self) -> Any:
         """A copy of the state: any JSON value."""

@@ -34,3 +34,7 @@ ACTING = {
     "approval answered": OF_RUN,
     "ChatClient": {*OF_TURN, "core/extensions/sent_requests.py"},
 }
+
+# How many fields the values have that a run is opened from and made of. What only one part of a turn reads belongs to
+# its extension.
+FIELDS = {"RunInput": 17, "RunSetup": 21, "Plan": 23}

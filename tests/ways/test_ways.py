@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
-from tests.ways.figures import ACTING, CORE, EXTENSIONS
+from assistant.core.turn.plan import Plan
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.run_input import RunInput
+from tests.ways.figures import ACTING, CORE, EXTENSIONS, FIELDS
 from tests.ways.walking import Report, grown, table, walked
 
 # The walks run in a process of their own, with a database of their own.
@@ -25,3 +30,7 @@ def test_no_way_grows(reports: dict[str, Report]) -> None:
 def test_no_module_of_an_extension_that_does_not_act_is_entered(reports: dict[str, Report], way: str) -> None:
     entered = {file for file in reports[way]["functions_of"] if file.startswith(EXTENSIONS)}
     assert entered <= ACTING[way], sorted(entered - ACTING[way])
+
+
+def test_no_value_of_a_run_grows() -> None:
+    assert {value.__name__: len(fields(value)) for value in (RunInput, RunSetup, Plan)} == FIELDS

@@ -21,6 +21,7 @@ from assistant.services.errors import Refused
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.client_input import language_of, trace_of
 from assistant.services.runs.run_input import RunInput
@@ -136,7 +137,7 @@ async def _work(one: _Continuation) -> None:
     given = RunInput(
         thread_id=run.conversation_id,
         run_id=f"{RUN_PREFIX}{run.pk}",
-        follows=run.run_id,
+        options=ForwardedProps(follows=run.run_id),
         protocol_version="1.0",
         language=language_of(run),
     )

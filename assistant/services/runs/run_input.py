@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,11 +19,10 @@ from pydantic import ValidationError
 from assistant.core.values.messages import AttachedFile, Message
 from assistant.core.values.untrusted import bounded_sources
 from assistant.models import Run
-from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import client_tools_of
 from assistant.services.runs.content_parts import File, parse_parts
-from assistant.services.runs.input.forwarded_props import NO_OPTIONS, PromptTest, parse_forwarded_props
+from assistant.services.runs.input.forwarded_props import NO_OPTIONS, ForwardedProps, parse_forwarded_props
 from assistant.services.runs.input.ids import (
     MAX_CLIENT_ID,
     MAX_MESSAGE_ID,
@@ -31,7 +30,7 @@ from assistant.services.runs.input.ids import (
     parse_run_id,
     parse_thread,
 )
-from assistant.services.runs.input.page_context import parse_context, parse_state
+from assistant.services.runs.input.page_context import NO_PAGE, Page, parse_context, parse_state
 from assistant.services.runs.input.resume_entries import Resume, parse_resume
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import Tool
@@ -91,23 +90,33 @@ class CallerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientHistory:
+    """What a client's history says of the place of its new message.
+
+    Attributes:
+        parent: AG-UI's `parentRunId`: the id of the run that it follows, which may be one of elsewhere.
+        before: ids and roles of the messages before the last one, newest first.
+        asked_last: the id of the last user message of a history that ends with another one; "" otherwise.
+    """
+
+    parent: str = ""
+    before: tuple[tuple[str, str], ...] = ()
+    asked_last: str = ""
+
+
+NO_HISTORY = ClientHistory()
+
+
+@dataclass(frozen=True, slots=True)
 class RunInput:
     """The validated input of a run.
 
     Attributes:
         thread_id: the conversation's, or the one that it gets if it is begun.
         thread_key: the client's threadId, where that is no id of ours; "" where `thread_id` is it.
-        allowed_tools: the names of the only tools to use; None for all.
-        follows: the id of the run that it follows, "" for none; None to follow what is shown.
-        parent: the same by AG-UI's `parentRunId`, which may name a run of elsewhere.
-        replaces: the id of the user's message in whose place `message` comes.
-        model: which of the assistant's other models answers; "" for its own.
-        before: ids and roles of the messages before the last one in the client's history, newest first.
-        asked_last: the id of the last user message of a history that ends with another one; "" otherwise.
-        test: the prompt that it tests; None for any other run.
-        when_busy, on_disconnect: None to do as the assistant's setting says.
-        context: what the client says of its page, for the model.
-        state: what client and tools share.
+        options: what the caller wants of this run.
+        history: what the client's history says of the place of `message`.
+        page: what the client says of its page.
         must_answer: whether a message is refused while interrupts are open and not answered, as AG-UI requires.
         is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
             it of itself.
@@ -123,21 +132,11 @@ class RunInput:
     tool_answers: tuple[ToolAnswer, ...] = ()
     resume: tuple[Resume, ...] = ()
     client_tools: tuple[Tool, ...] = ()
-    output_schema: dict[str, Any] | None = None
-    allowed_tools: frozenset[str] | None = None
     protocol_version: str = ""
-    follows: str | None = None
-    parent: str = ""
-    replaces: str = ""
-    before: tuple[tuple[str, str], ...] = ()
-    asked_last: str = ""
-    model: str = ""
-    test: PromptTest | None = None
+    options: ForwardedProps = NO_OPTIONS
+    history: ClientHistory = NO_HISTORY
+    page: Page = NO_PAGE
     thread_key: str = ""
-    when_busy: WhenBusy | None = None
-    on_disconnect: OnDisconnect | None = None
-    context: str = ""
-    state: Any = None
     has_instructions: bool = False
     must_answer: bool = False
     asked: CallerSettings | None = None
@@ -153,7 +152,8 @@ class RunInput:
     @property
     def names_place(self) -> bool:
         """Whether it says itself what it follows."""
-        return bool(self.follows is not None or self.parent or self.replaces or self.asked_last)
+        options = self.options
+        return bool(options.follows is not None or options.replaces or self.history.parent or self.history.asked_last)
 
     @property
     def thread(self) -> str:
@@ -179,7 +179,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     message, answers = _trailing(given)
     # Some clients send an empty list for an empty object.
     options = parse_forwarded_props(given.forwarded_props) if given.forwarded_props else NO_OPTIONS
-    replaces = options.replaces if message is not None else None
+    if message is None and options.replaces:
+        options = replace(options, replaces=None)
     return RunInput(
         thread_id=thread_id if thread_id is not None and is_own else uuid.uuid4(),
         thread_key="" if is_own else thread,
@@ -188,20 +189,14 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         tool_answers=answers,
         resume=tuple(parse_resume(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ()),
         client_tools=client_tools_of(given.tools) if given.tools else (),
-        output_schema=options.output_schema,
-        allowed_tools=options.allowed_tools,
         protocol_version=given.protocol_version or "",
-        follows=options.follows,
-        parent=clean_text(given.parent_run_id or "")[:MAX_CLIENT_ID],
-        replaces=replaces or "",
-        before=_before(heads) if message is not None else (),
-        asked_last=_asked_last(heads) if message is None else "",
-        model=options.model,
-        test=options.test,
-        when_busy=options.when_busy,
-        on_disconnect=options.on_disconnect,
-        context=parse_context(given.context) if given.context else "",
-        state=parse_state(given.state) if given.state else {},
+        options=options,
+        history=ClientHistory(
+            parent=clean_text(given.parent_run_id or "")[:MAX_CLIENT_ID],
+            before=_before(heads) if message is not None else (),
+            asked_last=_asked_last(heads) if message is None else "",
+        ),
+        page=Page(parse_context(given.context), parse_state(given.state)) if given.context or given.state else NO_PAGE,
         must_answer=True,
         has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
     )

@@ -19,8 +19,8 @@ from assistant.contrib.evaluations.services.evaluations.replayed_run import (
 from assistant.models import Conversation, PromptVersion, Provider, Run, ToolCall, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.errors import Refused
+from assistant.services.runs.extensions.tool_answers import NOT_READ, STUB
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.tool_answers import NOT_READ, STUB
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool

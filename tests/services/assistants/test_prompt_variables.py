@@ -12,7 +12,7 @@ from assistant.models import Assistant, Membership, PromptVariable, PromptVersio
 from assistant.services.assistants.configuration import prompt_of, with_prompt
 from assistant.services.assistants.prompt_values import PromptValues, UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
-from assistant.services.runs.opening.delegation import delegates_of
+from assistant.services.runs.extensions.sub_agents import delegates_of
 from assistant.services.runs.opening.simulation import simulate
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast

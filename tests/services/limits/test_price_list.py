@@ -10,7 +10,7 @@ from django.test import Client
 
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, AuditEntry, ModelPrice, Provider, Run, UsageEntry
-from assistant.services.runs.opening.delegation import delegates_of
+from assistant.services.runs.extensions.sub_agents import delegates_of
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_frame import pick

@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, ModelPrice, Provider, Run, TenantLimits, UsageEntry
 from assistant.services.limits.quota_ledger import reset_use
-from assistant.services.runs.opening.delegation import DelegatingToolset, delegates_of
+from assistant.services.runs.extensions.sub_agents import DelegatingToolset, delegates_of
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.simulation import simulate
 from tests.base import Cast

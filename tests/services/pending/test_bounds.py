@@ -23,6 +23,7 @@ from assistant.services.pending import arrivals, continuation
 from assistant.services.pending.arrivals import ArrivalRefused
 from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs import manager
+from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import Runs, get_runs
 from assistant.services.tenancy.members import Member
@@ -209,7 +210,7 @@ async def test_a_question_that_is_asked_anew_goes_on_without_what_has_come(
     run = await wait_for_bank(cast, fake_provider)
     await send(tokens[0])
     asked = await Message.objects.aget(role="user")
-    await ask(cast, "Something else", thread=run.conversation_id, replaces=asked.message_id)
+    await ask(cast, "Something else", thread=run.conversation_id, options=ForwardedProps(replaces=asked.message_id))
     await work()
     assert await Run.objects.acount() == 2
     conversation = await Conversation.objects.aget()

@@ -17,11 +17,12 @@ from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.errors import Refused
 from assistant.services.runs.approvals import with_question
 from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.opening.new_input import GO_ON
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.run_input import RunInput, TextMessage
+from assistant.services.runs.run_input import ClientHistory, RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 
@@ -85,31 +86,37 @@ def texts(setup: RunSetup) -> list[str]:
 
 
 def test_a_question_in_anothers_place_is_asked_without_what_came_after(talk: Talk) -> None:
-    assert texts(talk.ask("q2 again", "a2 again", replaces="q2")) == ["q1", "a1", "q2 again"]
+    assert texts(talk.ask("q2 again", "a2 again", options=ForwardedProps(replaces="q2"))) == ["q1", "a1", "q2 again"]
     assert talk.shown == ["q1", "a1", "q2 again", "a2 again"]
     assert texts(talk.ask("q3", "a3")) == ["q1", "a1", "q2 again", "a2 again", "q3"]
 
 
 def test_the_first_question_can_be_replaced(talk: Talk) -> None:
-    assert texts(talk.ask("other", "x", replaces="q1")) == ["other"]
-    assert texts(talk.ask("q3", "a3", follows="")) == ["q3"]
+    assert texts(talk.ask("other", "x", options=ForwardedProps(replaces="q1"))) == ["other"]
+    assert texts(talk.ask("q3", "a3", options=ForwardedProps(follows=""))) == ["q3"]
     assert talk.shown == ["q3", "a3"]
 
 
 def test_a_run_follows_the_run_that_it_names(talk: Talk) -> None:
-    assert texts(talk.ask("q2 again", "x", follows="r1")) == ["q1", "a1", "q2 again"]
+    assert texts(talk.ask("q2 again", "x", options=ForwardedProps(follows="r1"))) == ["q1", "a1", "q2 again"]
     assert Run.objects.get(run_id="r3").follows == "r1"
-    assert texts(talk.ask("q3", "y", follows="r2")) == ["q1", "a1", "q2", "a2", "q3"]
+    assert texts(talk.ask("q3", "y", options=ForwardedProps(follows="r2"))) == ["q1", "a1", "q2", "a2", "q3"]
 
 
 def test_a_parent_run_is_followed_only_if_it_is_one_of_the_thread(talk: Talk) -> None:
-    assert texts(talk.ask("q3", "a3", parent="of-another-thread")) == ["q1", "a1", "q2", "a2", "q3"]
+    assert texts(talk.ask("q3", "a3", history=ClientHistory(parent="of-another-thread"))) == [
+        "q1",
+        "a1",
+        "q2",
+        "a2",
+        "q3",
+    ]
     assert Run.objects.get(run_id="r3").follows == "of-another-thread"
-    assert texts(talk.ask("q4", "a4", parent="r1")) == ["q1", "a1", "q4"]
+    assert texts(talk.ask("q4", "a4", history=ClientHistory(parent="r1"))) == ["q1", "a1", "q4"]
 
 
 def test_the_end_of_the_conversation_is_followed_without_a_branch(talk: Talk) -> None:
-    talk.ask("q3", "a3", follows="r2", before=(("a2", "assistant"),))
+    talk.ask("q3", "a3", options=ForwardedProps(follows="r2"), history=ClientHistory(before=(("a2", "assistant"),)))
     assert talk.row.branches == []
 
 
@@ -120,8 +127,14 @@ def test_an_answered_question_that_comes_again_is_answered_again(talk: Talk) -> 
 
 
 def test_a_history_that_was_cut_is_followed(talk: Talk) -> None:
-    assert texts(talk.ask("q3", "a3", before=(("a1", "assistant"),))) == ["q1", "a1", "q3"]
-    assert texts(talk.ask("q4", "a4", before=(("unknown", "assistant"),))) == ["q1", "a1", "q3", "a3", "q4"]
+    assert texts(talk.ask("q3", "a3", history=ClientHistory(before=(("a1", "assistant"),)))) == ["q1", "a1", "q3"]
+    assert texts(talk.ask("q4", "a4", history=ClientHistory(before=(("unknown", "assistant"),)))) == [
+        "q1",
+        "a1",
+        "q3",
+        "a3",
+        "q4",
+    ]
 
 
 def test_an_answer_that_failed_without_a_word_leaves_the_path_as_it_was(talk: Talk) -> None:
@@ -171,14 +184,14 @@ def test_branches_are_bounded(talk: Talk) -> None:
     pairs = [[start, 1] for start in range(2, 2 + MAX_BRANCHES)]
     Conversation.objects.filter(pk=talk.thread).update(branches=pairs, message_count=2 + MAX_BRANCHES)
     with pytest.raises(Refused, match="branches"):
-        talk.ask("q3", follows="")
+        talk.ask("q3", options=ForwardedProps(follows=""))
 
 
 def test_a_run_is_marked_while_marked_text_is_on_its_path(talk: Talk) -> None:
     talk.ask("q3", Message("assistant", "a3", id="a3", sources=("a page",)))
     assert [one.sources for one in talk.ask("q4", "a4").history if one.sources] == [("a page",)]
-    assert not any(one.sources for one in talk.ask("q3 again", "x", replaces="q3").history)
-    assert any(one.sources for one in talk.ask("q5", "y", follows="r4").history)
+    assert not any(one.sources for one in talk.ask("q3 again", "x", options=ForwardedProps(replaces="q3")).history)
+    assert any(one.sources for one in talk.ask("q5", "y", options=ForwardedProps(follows="r4")).history)
 
 
 def test_another_answer_is_known_again_if_a_caller_sends_it_back(talk: Talk) -> None:
@@ -193,11 +206,11 @@ def test_a_summary_is_given_on_its_own_path_alone(talk: Talk) -> None:
     Conversation.objects.filter(pk=talk.thread).update(
         summary="About q1 and q2.", summary_sources=["a page"], summarised_to=4
     )
-    known = talk.ask("q3 again", "x", replaces="q3")
+    known = talk.ask("q3 again", "x", options=ForwardedProps(replaces="q3"))
     (summary,) = known.summary
     assert "About q1 and q2." in summary.content
     assert (summary.sources, texts(known)) == (("a page",), ["q3 again"])
-    other = talk.ask("q2 again", "y", replaces="q2")
+    other = talk.ask("q2 again", "y", options=ForwardedProps(replaces="q2"))
     assert (other.summary, texts(other)) == ((), ["q1", "a1", "q2 again"])
 
 
@@ -212,7 +225,7 @@ def waiting(talk: Talk, question: str) -> CallRow:
 
 def test_an_approval_on_a_path_that_was_left_by_asking_again_expires(talk: Talk) -> None:
     call = waiting(talk, "q3")
-    talk.ask("q3 again", "x", replaces="q3")
+    talk.ask("q3 again", "x", options=ForwardedProps(replaces="q3"))
     call.refresh_from_db()
     assert call.status == CallRow.Status.EXPIRED
     with pytest.raises(Refused, match="expired"):
@@ -220,7 +233,7 @@ def test_an_approval_on_a_path_that_was_left_by_asking_again_expires(talk: Talk)
 
 
 def test_an_approval_that_is_not_shown_is_given_on_its_own_path(talk: Talk) -> None:
-    talk.ask("q2 again", "x", replaces="q2")
+    talk.ask("q2 again", "x", options=ForwardedProps(replaces="q2"))
     call = waiting(talk, "q3")
     Conversation.objects.filter(pk=talk.thread).update(choices=[[2, 2]])
     assert talk.shown == ["q1", "a1", "q2", "a2"]

@@ -22,6 +22,7 @@ from assistant.models import Message as MessageRow
 from assistant.models.fields import WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun
@@ -176,7 +177,7 @@ def test_a_run_that_ends_while_the_next_is_refused_keeps_nobody_waiting(
     thread = uuid.uuid4()
     opened = begin(alice_member, thread)
 
-    asked = replace(given(thread), when_busy=wanted)
+    asked = replace(given(thread), options=ForwardedProps(when_busy=wanted))
     names = {"run_id": asked.run_id, "message_id": ""}
     states = [read_opening_state(alice_member, "support", thread, **names)]
     assert states[0] is not None and states[0].is_busy

@@ -15,7 +15,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import AuditEntry, ToolBlock
 from assistant.services.db.clock import database_time
 from assistant.services.db.threads import in_database
-from assistant.services.runs.opening.delegation import DelegatingToolset
+from assistant.services.runs.extensions.sub_agents import DelegatingToolset
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.tenancy import change_notices
 from assistant.services.tenancy.members import Member, find_member
@@ -98,7 +98,8 @@ async def test_it_applies_to_running_runs_listings_and_assistants_that_are_asked
     cast = await in_database(make_cast)
     asked = await in_database(make_assistant, cast.acme)
     run = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
-    helper = DelegatingToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=asked.pk)
+    its = {"tenant_id": cast.acme.pk, "user_id": cast.alice.pk, "assistant_id": asked.pk}
+    helper = DelegatingToolset(TenantToolset(**its), **its)
     assert [[one.name for one in await each.offered()] for each in (run, helper)] == [["plain"], ["plain"]]
     assert len(await tools_for(member=await in_database(member, cast))) == 1
     await in_database(off)

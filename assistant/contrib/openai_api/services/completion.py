@@ -29,6 +29,7 @@ from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import MAX_TOOLS
 from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_parts
 from assistant.services.runs.opening.stateless_input import StatelessInput
+from assistant.services.runs.run_input import CallerSettings
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 
@@ -84,9 +85,11 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             question=question,
             files=files,
             client_tools=client_tools,
-            tool_choice=_tool_choice(body.get("tool_choice"), {tool.name for tool in client_tools}),
-            options=_options(body),
-            response_format=_response_format(body.get("response_format")),
+            asked=CallerSettings(
+                options=_options(body),
+                tool_choice=_tool_choice(body.get("tool_choice"), {tool.name for tool in client_tools}),
+                response_format=_response_format(body.get("response_format")),
+            ),
         ),
         is_streamed=is_streamed,
         with_usage=flag_of(options, "include_usage") if isinstance(options, dict) else False,

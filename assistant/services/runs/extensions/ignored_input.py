@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from assistant.core.extensions.extension import ExtensionRun
 from assistant.models import Assistant
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.runs.input.page_context import page_text
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolpolicy import catalogue
 
@@ -35,7 +34,7 @@ class IgnoredInput(RunExtension[Told]):
 def ignored_input(run_input: RunInput, assistant: Assistant) -> tuple[IgnoredInput, ...]:
     """Return the extension that names the parts of an input that are not used; nothing if all are."""
     parts = ["messages of the roles system and developer"] if run_input.has_instructions else []
-    if not assistant.takes_context and page_text(context=run_input.context, state=run_input.state):
+    if not assistant.takes_context and run_input.page.text:
         parts.append("context and state")
     if any(tool.name in catalogue.registry() for tool in run_input.client_tools):
         parts.append("tools with the name of a tool of the server")

@@ -39,9 +39,15 @@ class RunExtension(ShippedExtension[State]):
 
     Attributes:
         follows: whether it does something after a run that has finished well: `followed` is called.
+        plans: whether it changes the plan of its run: `planned` is called.
     """
 
     follows: bool = False
+    plans: bool = False
+
+    def planned(self, plan: Plan) -> Plan:
+        """Return the plan of the run, changed as this part of it needs. Called once for each plan, without a query."""
+        return plan
 
     async def columns(self, history: Sequence[Message], transcript: Transcript) -> Mapping[str, Any]:
         """Return what to store in the run's row with its end.

@@ -32,7 +32,17 @@ class PromptTest:
 
 @dataclass(frozen=True, slots=True)
 class ForwardedProps:
-    """The options of one run; the attributes are those of `RunInput`."""
+    """What the caller of one run wants of it.
+
+    Attributes:
+        output_schema: the JSON Schema of the answer.
+        allowed_tools: the names of the only tools to use; None for all.
+        follows: the id of the run that it follows, "" for none; None to follow what is shown.
+        replaces: the id of the user's message in whose place the new one comes.
+        model: which of the assistant's other models answers; "" for its own.
+        test: the prompt that it tests; None for any other run.
+        when_busy, on_disconnect: None to do as the assistant's setting says.
+    """
 
     output_schema: dict[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None

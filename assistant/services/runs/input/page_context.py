@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import Context
@@ -33,9 +34,28 @@ def parse_state(state: Any) -> Any:
     return state
 
 
-def page_text(*, context: str, state: Any) -> str:
-    """Return what the model reads of the client's page; "" if there is nothing."""
-    parts = [context] if context else []
-    if state:
-        parts.append(f"The state of the page, as JSON:\n{clean_text(json.dumps(state, ensure_ascii=False))}")
-    return "\n\n".join(parts)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a client says of its page.
+
+    Attributes:
+        context: for the model.
+        state: what client and tools share: any JSON value.
+    """
+
+    context: str = ""
+    state: Any = None
+
+    def __bool__(self) -> bool:
+        return bool(self.context or self.state)
+
+    @property
+    def text(self) -> str:
+        """What the model reads of it; "" if there is nothing."""
+        parts = [self.context] if self.context else []
+        if self.state:
+            parts.append(f"The state of the page, as JSON:\n{clean_text(json.dumps(self.state, ensure_ascii=False))}")
+        return "\n\n".join(parts)
+
+
+NO_PAGE = Page()

@@ -24,7 +24,6 @@ from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.opening.run_setup import Answering, RunName, RunSetup, answering, chosen_provider, setup_of
 from assistant.services.runs.opening.sent_files import estimate_files
-from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 
@@ -57,7 +56,7 @@ def begin_run(
     allowed_tools: frozenset[str] | None = None,
     follows: str = "",
     path: Path = WHOLE,
-    answers: ToolAnswers | None = None,
+    is_test: bool = False,
     model: str = "",
     client_input: Mapping[str, Any] | None = None,
 ) -> tuple[Run, RunSetup]:
@@ -72,7 +71,7 @@ def begin_run(
         allowed_tools: the names of the only tools to offer; None for all.
         follows: the id of the run that the client says it follows; it is kept for the record.
         path: the path of the conversation that `history` is the end of.
-        answers: how tools are answered in a test; None for any other run.
+        is_test: whether it is a test, of which nobody is told.
         model: one of the assistant's other models; "" for its own.
         client_input: what a process that goes on with the run needs besides the rows, from `client_input.to_store`.
 
@@ -119,7 +118,7 @@ def begin_run(
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
-            is_test=answers is not None,
+            is_test=is_test,
         )
     )
     if replaced or client_input:
@@ -140,8 +139,7 @@ def begin_run(
         position=conversation.message_count + len(new),
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
-        answers=answers,
-        is_heard=setup.is_heard and answers is None,
+        is_heard=setup.is_heard and not is_test,
     )
 
 

@@ -52,7 +52,7 @@ def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, def
     Raises:
         FreeAgain: the input waits, and there is no run to wait for any more.
     """
-    wanted = given.when_busy or WhenBusy(state.assistant.when_busy or default)
+    wanted = given.options.when_busy or WhenBusy(state.assistant.when_busy or default)
     if wanted is WhenBusy.REFUSE or state.conversation is None:
         return ThreadBusy()
     active = Run.objects.filter(IS_ACTIVE, tenant_id=member.tenant_id, conversation=state.conversation)
@@ -61,4 +61,6 @@ def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, def
         raise FreeAgain
     if wanted is WhenBusy.REPLACE and run.api_key_id != key_of_run(member):
         return ThreadBusy()
-    return ThreadBusy(wanted, key_of(run, ""), given.on_disconnect or OnDisconnect(state.assistant.on_disconnect))
+    return ThreadBusy(
+        wanted, key_of(run, ""), given.options.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
+    )

@@ -12,6 +12,8 @@ from django.utils.translation import get_language
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.models import Run
+from assistant.services.runs.input.forwarded_props import ForwardedProps
+from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.toolkit import Tool
 from assistant.toolkit.trace_context import trace_headers
@@ -27,16 +29,16 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     """
     language, trace = _other_language(given.language or get_language()), trace_headers()
     asked = None if given.asked is None else asdict(given.asked)
-    own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions or asked
-    if given.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
+    own = given.client_tools or given.options.output_schema or given.page or given.has_instructions or asked
+    if given.options.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
         "decisions": {call_id: _decision_values(one) for call_id, one in decisions.items()},
         "tools": tools,
-        "answer_schema": given.output_schema,
-        "context": given.context,
-        "state": given.state,
+        "answer_schema": given.options.output_schema,
+        "context": given.page.context,
+        "state": given.page.state,
         "has_instructions": given.has_instructions,
         "is_unattended": given.is_unattended,
         "language": language,
@@ -44,8 +46,8 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "trace": trace,
     }
     found = {name: json.dumps(value) for name, value in kept.items() if value}
-    if given.allowed_tools is not None:  # an empty list allows none
-        found["allowed_tools"] = json.dumps(sorted(given.allowed_tools))
+    if given.options.allowed_tools is not None:  # an empty list allows none
+        found["allowed_tools"] = json.dumps(sorted(given.options.allowed_tools))
     return found
 
 
@@ -60,10 +62,10 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
             Tool.client_side(name=one["name"], description=one["description"], parameters=one["schema"])
             for one in kept.get("tools", ())
         ),
-        output_schema=kept.get("answer_schema"),
-        allowed_tools=None if allowed is None else frozenset(allowed),
-        context=kept.get("context", ""),
-        state=kept.get("state", {}),
+        options=ForwardedProps(
+            output_schema=kept.get("answer_schema"), allowed_tools=None if allowed is None else frozenset(allowed)
+        ),
+        page=Page(kept.get("context", ""), kept.get("state")),
         has_instructions=kept.get("has_instructions", False),
         is_unattended=kept.get("is_unattended", False),
         asked=CallerSettings(**kept["asked"]) if "asked" in kept else None,

@@ -61,8 +61,8 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     history = recent_messages(conversation=conversation, path=shown) if after is None else []
     if after is None and given.resume:
         after = _place_of_answers(given, conversation, history)
-    if after is None and given.before:
-        after = _cut_place(given.before, conversation, history)
+    if after is None and given.history.before:
+        after = _cut_place(given.history.before, conversation, history)
     if after is None and shown is WHOLE:
         return Followed(shown, history)
     return _path_after(after, shown, history, conversation)
@@ -107,11 +107,12 @@ def as_version(given: RunInput, conversation: Conversation, *, has_message: bool
         stored = rows.filter(role=MessageRow.Role.USER).values_list("content", flat=True).first()
         if stored is not None and stored != given.message.text:
             version = replace(given.message, id=uuid.uuid4().hex)
-            return replace(given, message=version, replaces=given.message.id), False
-    elif given.asked_last and given.tool_answers and not given.resume:
+            options = replace(given.options, replaces=given.message.id)
+            return replace(given, message=version, options=options), False
+    elif given.history.asked_last and given.tool_answers and not given.resume:
         pending = open_calls(recent_messages(conversation=conversation))
         is_new = any(answer.tool_call_id in pending for answer in given.tool_answers)
-        question = TextMessage(given.asked_last, "")
+        question = TextMessage(given.history.asked_last, "")
         position = position_of(conversation=conversation, message_id=question.id, role=MessageRow.Role.USER)
         if not is_new and position is not None:
             return replace(given, message=question, tool_answers=()), True
@@ -143,16 +144,16 @@ def _named_place(given: RunInput, conversation: Conversation, *, has_message: bo
     if given.message is not None and has_message and not answers:
         position = position_of(conversation=conversation, message_id=given.message.id, role=MessageRow.Role.USER)
         return None if position is None else position + 1
-    if given.replaces:
-        position = position_of(conversation=conversation, message_id=given.replaces, role=MessageRow.Role.USER)
+    if given.options.replaces:
+        position = position_of(conversation=conversation, message_id=given.options.replaces, role=MessageRow.Role.USER)
         if position is None:
             raise Refused("invalid_input", NO_MESSAGE)
         return position
-    if given.follows == "":
+    if given.options.follows == "":
         return 0
-    if given.follows is not None or given.parent:
-        place = end_of_run(conversation=conversation, run_id=given.follows or given.parent)
-        if place is None and given.follows:
+    if given.options.follows is not None or given.history.parent:
+        place = end_of_run(conversation=conversation, run_id=given.options.follows or given.history.parent)
+        if place is None and given.options.follows:
             raise Refused("invalid_input", NO_RUN)
         return place
     return None

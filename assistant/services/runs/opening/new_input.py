@@ -61,7 +61,7 @@ def extract_new_input(
     decisions = _record_decisions(given, pending, decided_by, conversation, waits) if given.resume else {}
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
-        replaced = _sources_of_replaced(given, conversation) if given.replaces else ()
+        replaced = _sources_of_replaced(given, conversation) if given.options.replaces else ()
         sources = (*given.message.sources, *replaced)
         files = claimed_files(given.message, conversation) if given.message.files else ()
         new.append(replace(given.message, sources=sources).stored(files))
@@ -75,7 +75,7 @@ def extract_new_input(
 def _sources_of_replaced(given: RunInput, conversation: Conversation) -> list[str]:
     """Return where untrusted text in the question came from that the message is a change of: it may be in this too."""
     rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=conversation.tenant_id)
-    return rows.filter(message_id=given.replaces).values_list("sources", flat=True).first() or []
+    return rows.filter(message_id=given.options.replaces).values_list("sources", flat=True).first() or []
 
 
 def request_to_go_on(history: Sequence[Message]) -> tuple[Message, ...]:

@@ -8,10 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
+from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
@@ -22,6 +24,9 @@ from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.extensions.page import with_page
+from assistant.services.runs.extensions.tool_answers import ToolAnswers
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
 from assistant.services.runs.opening.client_input import to_store
@@ -37,7 +42,6 @@ from assistant.services.runs.opening.known_runs import AnsweredAlready, check_re
 from assistant.services.runs.opening.known_thread import known_thread, unknown_thread
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
-from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
@@ -45,6 +49,7 @@ from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
+from assistant.services.toolcalls.pending_calls import callback_of
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
@@ -197,8 +202,8 @@ class _Where(NamedTuple):
 def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
     found = state.conversation
     test = None
-    if given.test is not None or (found is not None and found.test_tools):
-        test = tested_prompt(member=member, state=state, wanted=given.test)
+    if given.options.test is not None or (found is not None and found.test_tools):
+        test = tested_prompt(member=member, state=state, wanted=given.options.test)
     if found is None:
         conversation = _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
         return _Where(conversation, FROM_START, given, has_message=False, test=test)
@@ -207,8 +212,8 @@ def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
         followed = followed_path(run_input, found, has_message=has_message)
         return _Where(found, followed, run_input, has_message, test)
     history = recent_messages(conversation=found, path=WHOLE)
-    is_cut = bool(given.before and history) and given.before[0][0] != history[-1].id
-    followed = cut_path(given.before, found, history) if is_cut else Followed(WHOLE, history)
+    is_cut = bool(given.history.before and history) and given.history.before[0][0] != history[-1].id
+    followed = cut_path(given.history.before, found, history) if is_cut else Followed(WHOLE, history)
     return _Where(found, followed, given, has_message=False, test=test)
 
 
@@ -240,8 +245,8 @@ def _what_is_new(where: _Where, state: OpeningState, decided_by: UserId) -> _New
         begin_branch(conversation=conversation, branching=followed.branching, is_answer=is_answer)
     told = () if given.asked is None else instructions_of(given.asked)
     messages: tuple[Message, ...] = (*history, *told, *(rows or request_to_go_on(history)))
-    if state.assistant.takes_context and (given.context or given.state):
-        messages = with_page(messages, given)
+    if state.assistant.takes_context and given.page:
+        messages = with_page(messages, given.page)
     roles = {message.role for message in rows}
     return _New(rows, messages, decisions, waits, is_message="user" in roles or not (is_answer or "tool" in roles))
 
@@ -260,16 +265,16 @@ def _begin(
         state=state,
         conversation=conversation,
         name=name_of(given, is_known=state.same_run is not None) if given.resume else RunName(given.run_id),
-        follows=given.follows or given.parent,
+        follows=given.options.follows or given.history.parent,
         path=where.followed.path,
         owner=owner,
         must_wait=must_wait,
         history=new.messages,
         new=new.rows,
         messages=int(new.is_message),
-        allowed_tools=given.allowed_tools,
-        answers=None if test is None else test.answers,
-        model=given.model or ("" if given.message else model_that_goes_on(assistant, conversation, history)),
+        allowed_tools=given.options.allowed_tools,
+        is_test=test is not None,
+        model=given.options.model or ("" if given.message else model_that_goes_on(assistant, conversation, history)),
         client_input=to_store(given, new.decisions),
     )
     if given.on_begun is not None:
@@ -283,47 +288,71 @@ def _begin(
         who = {"tenant": assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
         check_decisions(new.decisions, history, setup.tools, **who)
     key = key_of(run, owner)
-    setup = with_input(setup, given, new.decisions, key=key, assistant=assistant)
+    answers = None if test is None else test.answers
+    setup = with_input(setup, given, new.decisions, key=key, assistant=assistant, answers=answers)
     if given.asked is None and setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
-    return OpenedRun(key, setup, on_disconnect=given.on_disconnect or OnDisconnect(assistant.on_disconnect))
+    return OpenedRun(key, setup, on_disconnect=given.options.on_disconnect or OnDisconnect(assistant.on_disconnect))
 
 
 def with_input(
-    setup: RunSetup, given: RunInput, decisions: Mapping[str, Decision], *, key: RunKey, assistant: Assistant
+    setup: RunSetup,
+    given: RunInput,
+    decisions: Mapping[str, Decision],
+    *,
+    key: RunKey,
+    assistant: Assistant,
+    answers: ToolAnswers | None = None,
 ) -> RunSetup:
-    """Return the setup of a run, changed as its input says, besides its messages."""
-    if given.output_schema:
-        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
-    setup = replace(
+    """Return the setup of a run, changed as its input says, besides its messages.
+
+    Args:
+        answers: how tools are answered in a test; None for any other run.
+    """
+    if given.options.output_schema:
+        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.options.output_schema))
+    return replace(
         setup,
         client_tools=given.client_tools,
         decisions=decisions,
-        state=given.state,
-        is_unattended=given.is_unattended,
-        extensions=extensions_of(key=key, assistant=assistant, setup=setup, run_input=given),
+        calls=_calls(given, key=key, tenant=assistant.tenant.slug, answers=answers),
+        extensions=extensions_of(
+            key=key, assistant=assistant, setup=setup, run_input=given, asked=given.asked, answers=answers
+        ),
         language=given.language,
     )
-    return setup if given.asked is None else _with_request(setup, given.asked)
+
+
+def _calls(given: RunInput, *, key: RunKey, tenant: str, answers: ToolAnswers | None) -> CallSettings:
+    """Return how the tools of a run are called.
+
+    It may end with calls whose results come later only if it can go on by itself then. It may not if the caller narrows
+    the tools: the run that continues has no caller, and would have all of them.
+    """
+    can_ask = not given.is_unattended
+    has_forms = given.asked is None
+    waits = (
+        settings.ASSISTANT_PENDING_CALLS
+        and can_ask
+        and has_forms
+        and answers is None
+        and not given.options.output_schema
+        and given.options.allowed_tools is None
+    )
+    questions = Questions(
+        can_ask=can_ask,
+        has_forms=has_forms,
+        midway=can_ask and has_forms and (answers is None or answers.has_person),
+        seconds=APPROVAL_LIFETIME.total_seconds(),
+    )
+    return CallSettings(questions=questions, callbacks=partial(callback_of, key, tenant) if waits else None)
 
 
 def instructions_of(asked: CallerSettings) -> tuple[Message, ...]:
     """Return the caller's instructions for the model in this run alone."""
     told = asked.instructions
     return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
-
-
-def _with_request(setup: RunSetup, asked: CallerSettings) -> RunSetup:
-    """Return the setup of a run, changed as its request asks; the assistant's own type of answer has precedence."""
-    return replace(
-        setup,
-        settings=replace(setup.settings, options={**setup.settings.options, **asked.options}),
-        has_forms=False,
-        tool_choice=asked.tool_choice,
-        response_format=None if setup.settings.answer_schema else asked.response_format,
-        can_wait=False,
-    )
 
 
 def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:

@@ -96,7 +96,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         new=new,
         # Questions of a replay do not count as messages: they come all at once, and not from people.
         messages=1 if new[-1].role == "user" and given.answers is None else 0,
-        answers=given.answers,
+        is_test=given.answers is not None,
         follows=given.follows,
     )
     if given.on_begun is not None:
@@ -107,12 +107,11 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     check_model_reads(question, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
-        extensions=extensions_of(key=key, assistant=state.assistant, setup=setup),
+        extensions=extensions_of(
+            key=key, assistant=state.assistant, setup=setup, asked=given.asked, answers=given.answers
+        ),
         client_tools=given.client_tools,
-        settings=replace(setup.settings, options={**setup.settings.options, **given.options}),
         is_stateless=True,
-        tool_choice=given.tool_choice,
-        response_format=None if setup.settings.answer_schema else given.response_format,
     )
     return OpenedRun(key, setup)
 

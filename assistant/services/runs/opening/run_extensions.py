@@ -10,30 +10,53 @@ from assistant.models import Assistant
 from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.added import added_extensions
+from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
+from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.kept_requests import kept_requests
+from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.extensions.summaries import Summaries
+from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_input import CallerSettings, RunInput
 
 
 def extensions_of(
-    *, key: RunKey, assistant: Assistant, setup: RunSetup, run_input: RunInput | None = None
+    *,
+    key: RunKey,
+    assistant: Assistant,
+    setup: RunSetup,
+    run_input: RunInput | None = None,
+    asked: CallerSettings | None = None,
+    answers: ToolAnswers | None = None,
 ) -> tuple[RunExtension[Any], ...]:
     """Return the extensions of a run, in the order in which they are called.
 
     Args:
         setup: of the run, so far.
         run_input: the client's; None for a run whose caller keeps the history.
+        asked: how the program that begins the run wants it to be answered; None for any other.
+        answers: how tools are answered in a test; None for any other run.
     """
     found: list[RunExtension[Any]] = [CitedPassages()]
+    if setup.answering.fallback is not None:
+        found.append(FallbackModels(setup.answering.fallback))
+    if setup.has_delegates:
+        found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
+    if asked is not None:
+        found.append(CallerRequest(asked))
+    if answers is not None:
+        found.append(AnsweredTools(answers))
     if run_input is not None:
-        if run_input.has_instructions or run_input.client_tools or run_input.context or run_input.state:
+        if run_input.has_instructions or run_input.client_tools or run_input.page:
             found += ignored_input(run_input, assistant)
-        if setup.answers is None:
+        if run_input.page.state:
+            found.append(PageState(run_input.page.state))
+        if answers is None:
             if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
                 found += follow_ups(assistant=assistant, choice=setup.provider)
             if setup.settings.history_tokens:

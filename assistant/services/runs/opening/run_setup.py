@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from assistant.core.toolcalls.call_settings import NOBODY, CallSettings
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
@@ -24,7 +25,6 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.opening_query import OpeningState
-from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
@@ -67,6 +67,10 @@ def answering(
     )
 
 
+# Of a run in which nobody can be asked, and nothing comes later.
+ALONE = CallSettings(questions=NOBODY)
+
+
 @dataclass(frozen=True, slots=True)
 class RunSetup:
     """What a new run's plan is built from.
@@ -83,12 +87,8 @@ class RunSetup:
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
-        is_unattended: whether nobody is there who could be asked for an approval.
-        has_forms: whether the caller's protocol can carry the answer to a question of a running tool.
-        can_wait: whether the run may end with calls whose results come later.
+        calls: how its tools are called: who can be asked, and whether results may come later.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
-        answers: how tools are answered in a test; None for any other run.
-        state: what the client's page and the tools share.
         extensions: those that act in the run, in their order.
         interrupted: the calls of a run that goes on after its process died.
         language: of the sentences that are made in the run; "" for the active one.
@@ -110,14 +110,8 @@ class RunSetup:
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
     is_stateless: bool = False
-    is_unattended: bool = False
-    has_forms: bool = True
-    can_wait: bool = True
-    tool_choice: str | None = None
-    response_format: Mapping[str, Any] | None = None
+    calls: CallSettings = ALONE
     allowed_tools: frozenset[str] | None = None
-    answers: ToolAnswers | None = None
-    state: Any = None
     extensions: tuple[RunExtension[Any], ...] = ()
     interrupted: InterruptedCalls = NO_CALLS
     language: str = ""

@@ -15,9 +15,11 @@ from assistant.core.values.history_window import estimate_tokens
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.open_run import with_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.run_setup import RunSetup, answered_by, answering, setup_of
+from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.toolpolicy.conditions import answers_of_tools
@@ -78,6 +80,7 @@ def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
         owner="",
         began_at=timezone.now(),
     )
+    setup = with_input(setup, RunInput(thread, key.run_id), {}, key=key, assistant=assistant)
     plan = plan_of(key=key, setup=setup, member=member)
     conditions = answers_of_tools(setup.tools, plan.context)
     return Simulation(member, state, setup, async_to_sync(offered_tools)(plan, conditions), conditions)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from assistant.core.values.messages import Message
 from assistant.models import Run
 from assistant.services.runs.content_parts import File
-from assistant.services.runs.opening.tool_answers import ToolAnswers
+from assistant.services.runs.extensions.tool_answers import ToolAnswers
+from assistant.services.runs.run_input import CallerSettings
 from assistant.toolkit import Tool
 
 
@@ -24,6 +24,7 @@ class StatelessInput:
             to read its files; of earlier ones a note is enough.
         files: those of the users' messages, by the id of the message.
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
+        asked: what the caller asks of the requests to the model; None for nothing.
         answers: how tools are answered in a test; None for any other run.
         prompt_version_id: the version of the prompt that a test uses; None for the published one.
         follows: the id of the response that it continues; "" for none.
@@ -37,9 +38,7 @@ class StatelessInput:
     files: Mapping[str, tuple[File, ...]] = field(default_factory=dict)
     thread_id: uuid.UUID | None = None
     client_tools: tuple[Tool, ...] = ()
-    tool_choice: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    response_format: Mapping[str, Any] | None = None
+    asked: CallerSettings | None = None
     answers: ToolAnswers | None = None
     prompt_version_id: int | None = None
     follows: str = ""

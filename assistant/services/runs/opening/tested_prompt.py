@@ -12,9 +12,9 @@ from assistant.models import PromptVersion, Run, Tenant
 from assistant.models.conversations import ToolsInTests
 from assistant.services.assistants.configuration import use_version
 from assistant.services.errors import Refused
+from assistant.services.runs.extensions.tool_answers import ToolAnswers
 from assistant.services.runs.input.forwarded_props import PromptTest
 from assistant.services.runs.opening.opening_query import OpeningState
-from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.permissions import permissions_in
 

@@ -20,12 +20,12 @@ from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.extensions.page import with_page
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
-from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_setup import RunSetup, answered_by, answering, chosen_provider, setup_of
 from assistant.services.runs.opening.sent_files import with_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
@@ -114,7 +114,9 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     given, decisions = stored_input(run)
     quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
     choice = chosen_provider(assistant, run.model if run.model in assistant.other_models else "")
-    setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=given.allowed_tools)
+    setup = setup_of(
+        member=member, state=state, choice=choice, quotas=quotas, allowed_tools=given.options.allowed_tools
+    )
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=run.reserved_cost) if quotas.counted else None
     found = answering(choice, assistant=assistant, soft=soft, is_replaced=bool(run.replaced_model))
     setup = answered_by(setup, found, assistant=assistant)
@@ -133,7 +135,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     is_queued = run.status == Run.Status.QUEUED
     return replace(
         setup,
-        history=with_page(history, given) if assistant.takes_context else tuple(history),
+        history=with_page(history, given.page) if assistant.takes_context and given.page else tuple(history),
         summary=summary_message(*summary_of(conversation, path)),
         position=conversation.message_count + own_count,
         allowances=_allowances(key, setup),

@@ -16,6 +16,8 @@ from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.shared_queue import offer
 from assistant.services.run_key import RunKey
+from assistant.services.runs.input.forwarded_props import ForwardedProps
+from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process import dispatcher
@@ -58,11 +60,9 @@ def comparable(setup: RunSetup) -> RunSetup:
 def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, provider: Provider) -> None:
     key, before = opened(
         alice_member,
-        context="The page shows order 7.\x00",
-        state={"order": 7, "odd": "\x00"},
+        page=Page("The page shows order 7.\x00", {"order": 7, "odd": "\x00"}),
         client_tools=(RATE,),
-        output_schema=SCHEMA,
-        allowed_tools=frozenset({"current_time"}),
+        options=ForwardedProps(output_schema=SCHEMA, allowed_tools=frozenset({"current_time"})),
         has_instructions=True,
     )
     after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
@@ -74,7 +74,7 @@ def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, p
 
 def test_how_a_program_wants_to_be_answered_is_kept(alice_member: Member, provider: Provider) -> None:
     wanted = CallerSettings("Be brief.", {"temperature": 0.5, "stop": ["\x00"]}, "none", {"type": "json_object"})
-    key, before = opened(alice_member, asked=wanted, state={})
+    key, before = opened(alice_member, asked=wanted)
     after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
     assert [message.content for message in after.history] == [message.content for message in before.history]
     assert after.history[0].content == "Be brief."

@@ -30,7 +30,7 @@ from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import Refused, log_failure
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
-from assistant.services.runs.opening.tool_answers import RecordedCall, ToolAnswers
+from assistant.services.runs.extensions.tool_answers import RecordedCall, ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 

@@ -20,9 +20,9 @@ from assistant.models.conversations import ToolsInTests
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.tool_answers import Answered, RecordedCall, ToolAnswers
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.stateless_input import StatelessInput
-from assistant.services.runs.opening.tool_answers import Answered, RecordedCall, ToolAnswers
 from assistant.services.tenancy.members import Member
 
 __all__ = ["RecordedCall", "ReplayedCall", "ReplayedRun", "Spoken", "ToolAnswers", "replay"]

@@ -10,7 +10,7 @@ from django.db.models import Q
 from assistant.contrib.evaluations.models import HostileCheck
 from assistant.contrib.evaluations.models.hostile_checks import MAX_OWN_CHECKS
 from assistant.models import Assistant
-from assistant.services.runs.opening.tool_answers import RecordedCall
+from assistant.services.runs.extensions.tool_answers import RecordedCall
 from assistant.toolkit import Tool
 
 OWN = "own"

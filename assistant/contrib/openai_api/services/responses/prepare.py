@@ -27,6 +27,7 @@ from assistant.services.errors import Refused
 from assistant.services.files.attachments import find_attachment
 from assistant.services.runs.content_parts import REFUSED, InlineFile
 from assistant.services.runs.opening.stateless_input import StatelessInput
+from assistant.services.runs.run_input import CallerSettings
 from assistant.services.tenancy.members import Member
 
 
@@ -58,9 +59,9 @@ def stateless_input(
         files=dict(turns.files),
         thread_id=conversation_of(response),
         client_tools=wanted.client_tools,
-        tool_choice=wanted.tool_choice,
-        options=wanted.options,
-        response_format=wanted.response_format,
+        asked=CallerSettings(
+            options=wanted.options, tool_choice=wanted.tool_choice, response_format=wanted.response_format
+        ),
         follows=wanted.previous,
         on_begun=partial(store_request, wanted, inputs=len(turns.messages)),
     )

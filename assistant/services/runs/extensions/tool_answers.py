@@ -13,11 +13,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from assistant.core.extensions.extension import Extension, Interceptors
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.admission import asks_first
 from assistant.core.toolcalls.protocols import Admission, Toolset
+from assistant.core.toolcalls.result_cache import Cache
+from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
+from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.toolkit import Tool, ToolContext, ToolResult
 
 # What the model reads in place of a result.
@@ -130,6 +134,26 @@ def _canonical(arguments: str | Mapping[str, Any]) -> str:
         except (ValueError, RecursionError):
             return str(arguments)
     return json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str)
+
+
+class AnsweredTools(RunExtension[None]):
+    """Lets the tools of a test be answered by `answers`, innermost of all interceptors."""
+
+    plans = True
+
+    def __init__(self, answers: ToolAnswers) -> None:
+        self._answers = answers
+
+    def planned(self, plan: Plan) -> Plan:
+        extensions = tuple(self._innermost(extension) for extension in plan.extensions)
+        return replace(plan, toolset=self._answers.over(plan.toolset), extensions=extensions)
+
+    def _innermost(self, extension: Extension[Any]) -> Extension[Any]:
+        if not isinstance(extension, Interceptors):
+            return extension
+        # Caches are shared with all other runs, where results that a test made up must never get to.
+        uncached = (function for function in extension.functions if not isinstance(function, Cache))
+        return Interceptors((*uncached, self._answers))
 
 
 class _TestToolset:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.core.toolcalls.protocols import Admission
+from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
+from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
@@ -21,9 +22,10 @@ from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.runs.opening.fallback_model import fallback_model
+from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.fallback_models import fallback_model
+from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.toolcalls.interceptors import with_interceptors
-from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.services.toolpolicy.titles import tool_name_of
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext
@@ -83,36 +85,55 @@ def _delegate(row: Assistant, tool_name: str, values: PromptValues, soft: SoftMo
     )
 
 
+@dataclass(frozen=True)
+class SubAgents(RunExtension[None]):
+    """Adds the assistants that a run's assistant may call to its tools.
+
+    Attributes:
+        narrowing, soft: as for `DelegatingToolset`.
+    """
+
+    plans = True
+    key: RunKey
+    narrowing: Collection[str] | None
+    soft: SoftModel | None
+
+    def planned(self, plan: Plan) -> Plan:
+        toolset = DelegatingToolset(
+            plan.toolset,
+            tenant_id=self.key.tenant_id,
+            user_id=self.key.user_id,
+            assistant_id=self.key.assistant_id,
+            narrowing=self.narrowing,
+            context=plan.context,
+            soft=self.soft,
+        )
+        return replace(plan, toolset=toolset)
+
+
 class DelegatingToolset:
-    """A `Toolset` of a member's tools for one assistant and of the assistants that it may call.
+    """A member's tools for one assistant with the assistants that it may call.
 
     Args:
+        toolset: the tools without them, with the same `narrowing`.
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
-        initial: the tools for the first offer, if the policy has been read already.
         context: for tools that are asked whether they know a destination.
         soft: as for `delegates_of`.
     """
 
     def __init__(
         self,
+        toolset: Toolset,
         *,
         tenant_id: int,
         user_id: UserId,
         assistant_id: int,
         narrowing: Collection[str] | None = None,
-        initial: Sequence[EffectiveTool] | None = None,
         context: ToolContext | None = None,
         soft: SoftModel | None = None,
     ) -> None:
         self._soft = soft
-        self._toolset = TenantToolset(
-            tenant_id=tenant_id,
-            user_id=user_id,
-            assistant_id=assistant_id,
-            narrowing=narrowing,
-            initial=initial,
-            context=context,
-        )
+        self._toolset = toolset
         self._context = context
         self._narrowing = narrowing
         self._tenant_id = tenant_id
@@ -154,20 +175,15 @@ class DelegatingToolset:
         )
 
     def _agent(self, row: Delegate) -> Agent:
+        asked = {"tenant_id": self._tenant_id, "user_id": self._user_id, "assistant_id": row.assistant_id}
+        toolset = TenantToolset(**asked, narrowing=self._narrowing, context=self._context)
         return Agent(
             name=row.tool_name,
             description=f"Ask the assistant {row.name!r}: {row.description}",
             model=with_interceptors(model_of(row.provider), tenant=row.tenant_slug),
             fallbacks=() if row.fallback is None else (fallback_model(row.fallback, tenant=row.tenant_slug),),
             toolset=SearchingToolset(
-                DelegatingToolset(
-                    tenant_id=self._tenant_id,
-                    user_id=self._user_id,
-                    assistant_id=row.assistant_id,
-                    narrowing=self._narrowing,
-                    context=self._context,
-                    soft=self._soft,
-                )
+                DelegatingToolset(toolset, **asked, narrowing=self._narrowing, context=self._context, soft=self._soft)
             ),
             system=row.prompt,
             settings=row.settings,
