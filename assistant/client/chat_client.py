@@ -28,6 +28,7 @@ from assistant.core.conversation.summary import summarise
 from assistant.core.extensions.checks import Guardrails, Validators
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
+from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
@@ -353,6 +354,8 @@ class ChatClient(Generic[Deps]):
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         context = replace(context, thread_id=thread_id)
         messages = self._with_system(sent, system)
+        choice = settings.get("tool_choice")
+        chosen = (RequestChoice(choice),) if choice else ()
         plan = Plan(
             model=self.model,
             messages=messages,
@@ -365,7 +368,6 @@ class ChatClient(Generic[Deps]):
                 on_error=settings.get("on_error", "model"),
             ),
             client_tools=client_tools,
-            tool_choice=settings.get("tool_choice"),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
             journal=journal,
@@ -375,7 +377,7 @@ class ChatClient(Generic[Deps]):
             output=output,
             output_mode=mode or self._output_mode,
             fallbacks=self._fallbacks,
-            extensions=(*acting(self._extensions, context, messages), SentRequests()),
+            extensions=(*chosen, *acting(self._extensions, context, messages), SentRequests()),
             spent_seconds=time.monotonic() - began,
         )
         until = began + (limits.seconds or math.inf)

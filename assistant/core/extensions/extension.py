@@ -12,7 +12,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.llm.protocol import Model, ModelRequest
 from assistant.core.values.events import Custom, Event
-from assistant.core.values.messages import Message, Reply
+from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.logs import log_extra
@@ -63,6 +63,11 @@ class ExtensionRun(Generic[State]):
     def messages(self) -> tuple[Message, ...]:
         """The conversation, the system prompt first, with what the run has made so far."""
         return (*self._asked, *self._transcript.messages)
+
+    @property
+    def new_messages(self) -> tuple[Message, ...]:
+        """What the run has made so far, without answers that others have replaced."""
+        return tuple(not_superseded(self._transcript.messages))
 
     @property
     def model(self) -> Model:

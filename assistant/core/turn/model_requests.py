@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from assistant.core.conversation.open_parts import SUPERSEDED
 from assistant.core.conversation.transcript import Transcript
@@ -21,7 +21,7 @@ from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
-from assistant.core.values.messages import Message, Reply, Usage, not_superseded
+from assistant.core.values.messages import Reply, Usage, not_superseded
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit import Tool
 from assistant.toolkit.definition import conditions
@@ -93,9 +93,6 @@ class ModelRequests:
         offered = await offered_tools(plan)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
-        tool_choice = choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages))
-        if tool_choice not in (None, "auto", "none", "required") and all(one.name != tool_choice for one in offered):
-            raise TurnFailed(f"There is no tool named {tool_choice[:64]!r} to choose.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
@@ -108,8 +105,6 @@ class ModelRequests:
             messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
             options=settings.options,
-            tool_choice=tool_choice,
-            response_format=plan.response_format,
             without_files=recovery.without_files,
         )
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
@@ -189,16 +184,3 @@ def _is_possible(tool: Tool, plan: Plan) -> bool:
     questions = plan.calls.questions
     has_person = questions.can_ask and questions.has_forms
     return (has_person or tool.asks is None) and (plan.calls.callbacks is not None or not tool.waits)
-
-
-def choice_of_round(choice: str | None, messages: Iterable[Message]) -> str | None:
-    """Return the tool choice of the next request: a call that is required is required once.
-
-    A model that had to call a tool in every round could never answer.
-
-    Args:
-        choice: of the run.
-        messages: what the run has produced so far.
-    """
-    is_required = choice not in (None, "auto", "none")
-    return None if is_required and any(message.role == "tool" for message in messages) else choice

@@ -73,8 +73,6 @@ class Plan:
     protocol_version: str | None = PROTOCOL_VERSION
     new_id: Callable[[], str] = new_id
     calls: CallSettings = USUAL
-    tool_choice: str | None = None
-    response_format: Mapping[str, Any] | None = None
     output: OutputType[Any] | None = None
     output_mode: Mode = "native"
     keep_call_ids: bool = False

@@ -120,13 +120,17 @@ async def test_a_run_of_a_key_that_was_revoked_does_not_go_on(
 
 
 @pytest.mark.parametrize(
-    "narrowed", [{"allowed_tools": frozenset({"ask_bank"})}, {"output_schema": {"type": "object", "properties": {}}}]
+    "narrowed",
+    [
+        ForwardedProps(allowed_tools=frozenset({"ask_bank"})),
+        ForwardedProps(output_schema={"type": "object", "properties": {}}),
+    ],
 )
 async def test_where_the_caller_narrows_the_run_nothing_is_waited_for(
-    cast: Cast, fake_provider: FakeProvider, narrowed: dict[str, Any]
+    cast: Cast, fake_provider: FakeProvider, narrowed: ForwardedProps
 ) -> None:
     fake_provider.call("ask_bank", QUESTION)
-    assert (await ask(cast, **narrowed)).status != Run.Status.WAITING
+    assert (await ask(cast, options=narrowed)).status != Run.Status.WAITING
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED and not tokens
 
 

@@ -162,18 +162,20 @@ def talk_message(text: str) -> Message:
     return Message("assistant", text, id=text, is_partial=True)
 
 
-@pytest.mark.parametrize("given", [{"follows": "r9"}, {"replaces": "q9"}, {"replaces": "a1"}])
-def test_what_is_not_of_the_conversation_is_refused(talk: Talk, given: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "options", [ForwardedProps(follows="r9"), ForwardedProps(replaces="q9"), ForwardedProps(replaces="a1")]
+)
+def test_what_is_not_of_the_conversation_is_refused(talk: Talk, options: ForwardedProps) -> None:
     with pytest.raises(Refused, match="of this conversation"):
-        talk.ask("q3", **given)
+        talk.ask("q3", options=options)
 
 
 def test_another_tenants_runs_and_messages_are_unknown(talk: Talk, cast: Cast) -> None:
     other = Talk(member_of(cast.mallory, "globex"))
     other.ask("their question", "their answer")
-    for given in ({"follows": "r2"}, {"replaces": "q2"}):
+    for options in (ForwardedProps(follows="r2"), ForwardedProps(replaces="q2")):
         with pytest.raises(Refused, match="of this conversation"):
-            other.ask("q3", **given)
+            other.ask("q3", options=options)
     other.thread = talk.thread
     assert texts(other.ask("q1", "theirs")) == ["q1"]
     own = Conversation.objects.get(user=cast.mallory, thread_key=str(talk.thread))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.turn.plan import Plan
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.run_input import CallerSettings
@@ -17,10 +18,7 @@ class CallerRequest(RunExtension[None]):
     asked: CallerSettings
 
     def planned(self, plan: Plan) -> Plan:
-        options = {**plan.settings.options, **self.asked.options}
-        return replace(
-            plan,
-            settings=replace(plan.settings, options=options),
-            tool_choice=self.asked.tool_choice,
-            response_format=None if plan.settings.answer_schema else self.asked.response_format,
-        )
+        asked = self.asked
+        choice = RequestChoice(asked.tool_choice, None if plan.settings.answer_schema else asked.response_format)
+        settings = replace(plan.settings, options={**plan.settings.options, **asked.options})
+        return replace(plan, settings=settings, extensions=(choice, *plan.extensions))

@@ -10,6 +10,7 @@ import pytest
 from django.db import OperationalError
 from django.utils.translation import get_language, override
 
+from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.values.pricing import NO_PRICES
 from assistant.models import Provider, Run
 from assistant.services.eventlog.memory import MemoryLog
@@ -19,6 +20,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process import dispatcher
 from assistant.services.runs.process.dispatcher import Dispatcher
@@ -79,7 +81,9 @@ def test_how_a_program_wants_to_be_answered_is_kept(alice_member: Member, provid
     assert [message.content for message in after.history] == [message.content for message in before.history]
     assert after.history[0].content == "Be brief."
     assert comparable(replace(after, history=())) == comparable(replace(before, history=()))
-    assert (after.tool_choice, after.settings.options["temperature"]) == ("none", 0.5)
+    plan = plan_of(key=key, setup=after, member=alice_member)
+    assert plan.settings.options["temperature"] == 0.5
+    assert RequestChoice("none", {"type": "json_object"}) in plan.extensions
 
 
 def test_a_run_that_one_process_does_alone_keeps_nothing(
