@@ -30,7 +30,7 @@ from assistant.services.runs.input.ids import (
     parse_run_id,
     parse_thread,
 )
-from assistant.services.runs.input.page_context import NO_PAGE, Page, parse_context, parse_state
+from assistant.services.runs.input.page_context import Page, parse_context, parse_state
 from assistant.services.runs.input.resume_entries import Resume, parse_resume
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import Tool
@@ -116,7 +116,7 @@ class RunInput:
         thread_key: the client's threadId, where that is no id of ours; "" where `thread_id` is it.
         options: what the caller wants of this run.
         history: what the client's history says of the place of `message`.
-        page: what the client says of its page.
+        page: what the client says of its page; None for nothing.
         must_answer: whether a message is refused while interrupts are open and not answered, as AG-UI requires.
         is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
             it of itself.
@@ -135,7 +135,7 @@ class RunInput:
     protocol_version: str = ""
     options: ForwardedProps = NO_OPTIONS
     history: ClientHistory = NO_HISTORY
-    page: Page = NO_PAGE
+    page: Page | None = None
     thread_key: str = ""
     has_instructions: bool = False
     must_answer: bool = False
@@ -196,7 +196,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
             before=_before(heads) if message is not None else (),
             asked_last=_asked_last(heads) if message is None else "",
         ),
-        page=Page(parse_context(given.context), parse_state(given.state)) if given.context or given.state else NO_PAGE,
+        page=Page(parse_context(given.context), parse_state(given.state)) if given.context or given.state else None,
         must_answer=True,
         has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
     )

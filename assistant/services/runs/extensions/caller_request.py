@@ -19,6 +19,8 @@ class CallerRequest(RunExtension[None]):
 
     def planned(self, plan: Plan) -> Plan:
         asked = self.asked
-        choice = RequestChoice(asked.tool_choice, None if plan.settings.answer_schema else asked.response_format)
-        settings = replace(plan.settings, options={**plan.settings.options, **asked.options})
-        return replace(plan, settings=settings, extensions=(choice, *plan.extensions))
+        plan = replace(plan, settings=replace(plan.settings, options={**plan.settings.options, **asked.options}))
+        response_format = None if plan.settings.answer_schema else asked.response_format
+        if not (asked.tool_choice or response_format):
+            return plan
+        return replace(plan, extensions=(RequestChoice(asked.tool_choice, response_format), *plan.extensions))

@@ -46,9 +46,6 @@ class Page:
     context: str = ""
     state: Any = None
 
-    def __bool__(self) -> bool:
-        return bool(self.context or self.state)
-
     @property
     def text(self) -> str:
         """What the model reads of it; "" if there is nothing."""
@@ -56,6 +53,3 @@ class Page:
         if self.state:
             parts.append(f"The state of the page, as JSON:\n{clean_text(json.dumps(self.state, ensure_ascii=False))}")
         return "\n\n".join(parts)
-
-
-NO_PAGE = Page()

@@ -37,8 +37,8 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "decisions": {call_id: _decision_values(one) for call_id, one in decisions.items()},
         "tools": tools,
         "answer_schema": given.options.output_schema,
-        "context": given.page.context,
-        "state": given.page.state,
+        "context": given.page and given.page.context,
+        "state": given.page and given.page.state,
         "has_instructions": given.has_instructions,
         "is_unattended": given.is_unattended,
         "language": language,
@@ -65,7 +65,7 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
         options=ForwardedProps(
             output_schema=kept.get("answer_schema"), allowed_tools=None if allowed is None else frozenset(allowed)
         ),
-        page=Page(kept.get("context", ""), kept.get("state")),
+        page=Page(kept.get("context", ""), kept.get("state")) if "context" in kept or "state" in kept else None,
         has_instructions=kept.get("has_instructions", False),
         is_unattended=kept.get("is_unattended", False),
         asked=CallerSettings(**kept["asked"]) if "asked" in kept else None,

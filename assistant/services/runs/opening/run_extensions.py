@@ -47,14 +47,14 @@ def extensions_of(
         found.append(FallbackModels(setup.answering.fallback))
     if setup.has_delegates:
         found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
-    if asked is not None:
+    if asked is not None and (asked.options or asked.tool_choice or asked.response_format):
         found.append(CallerRequest(asked))
     if answers is not None:
         found.append(AnsweredTools(answers))
     if run_input is not None:
         if run_input.has_instructions or run_input.client_tools or run_input.page:
             found += ignored_input(run_input, assistant)
-        if run_input.page.state:
+        if run_input.page is not None and run_input.page.state:
             found.append(PageState(run_input.page.state))
         if answers is None:
             if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
