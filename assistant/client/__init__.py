@@ -5,7 +5,8 @@ These are the public names of the core. Import them from here; the modules behin
 
 from assistant.client.bound_model import BoundModel
 from assistant.client.chat_client import ChatClient
-from assistant.client.mcp_servers import McpServer, RemoteToolError
+from assistant.client.mcp_contents import McpContents
+from assistant.client.mcp_servers import McpServer, Progress, RemoteToolError
 from assistant.core.client.prompts import PromptTemplate, PromptVariables
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
@@ -25,7 +26,14 @@ from assistant.core.turn.agents import Agent
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
-from assistant.mcp_client import RemoteFailure
+from assistant.mcp_client import (
+    RemoteFailure,
+    RemotePrompt,
+    RemoteResource,
+    SamplingRequest,
+    ServerLog,
+    ToolDefinition,
+)
 
 __all__ = [
     "Admission",
@@ -47,19 +55,26 @@ __all__ = [
     "InvalidExtension",
     "Invocation",
     "Limits",
+    "McpContents",
     "McpServer",
     "Message",
     "PlannedCall",
+    "Progress",
     "PromptLog",
     "PromptTemplate",
     "PromptVariables",
     "Redact",
     "RemoteFailure",
+    "RemotePrompt",
+    "RemoteResource",
     "RemoteToolError",
     "ReplyStream",
     "RunFailed",
+    "SamplingRequest",
     "SentRequest",
+    "ServerLog",
     "ToolCall",
+    "ToolDefinition",
     "ToolOutcome",
     "find_tools",
     "log_calls",

@@ -10,13 +10,24 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar, Unpack, overload
 
 from pydantic import BaseModel
 
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
-from assistant.client.mcp_servers import OnQuestion, OnToolsChanged
+from assistant.client.mcp_contents import McpContents
+from assistant.client.mcp_servers import (
+    McpHandlers,
+    McpServer,
+    OnLog,
+    OnProgress,
+    OnQuestion,
+    OnSampling,
+    OnToolsChanged,
+    Roots,
+)
 from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
 from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
@@ -38,6 +49,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
+from assistant.mcp_client import LogLevel
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
@@ -93,6 +105,14 @@ class ChatClient(Generic[Deps]):
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
         on_tools_changed: called with an `McpServer` and its tools when it lists others than before. A server that
             announces no changes is asked again at the first call after a minute.
+        on_progress: called with the `Progress` of a call of an MCP server's tool and the call's context.
+        on_log: called with a `ServerLog` of an MCP server and the context of its call, or None. Without it servers are
+            not asked for their logs.
+        log_level: what `on_log` gets, and all that is more severe.
+        on_sampling: called with a `SamplingRequest`, in which an MCP server wants an answer of a model, and the call's
+            context; returns the answer, or None to refuse. Without it servers learn that they cannot ask.
+        roots: folders that MCP servers are told, as absolute paths or `file://` addresses. Without them servers learn
+            that there are none to ask for.
         extensions: parts of a turn of your own, each one object with hooks (docs/extensions.md), in their order.
 
     Functions that are handed in may be async; others run in a thread.
@@ -131,6 +151,11 @@ class ChatClient(Generic[Deps]):
         augmentation: type[BaseModel] | None = None,
         on_question: OnQuestion | None = None,
         on_tools_changed: OnToolsChanged | None = None,
+        on_progress: OnProgress | None = None,
+        on_log: OnLog | None = None,
+        log_level: LogLevel = "info",
+        on_sampling: OnSampling | None = None,
+        roots: Roots | None = None,
         extensions: Iterable[Extension[Any]] = (),
     ) -> None:
         _check_functions(
@@ -142,6 +167,9 @@ class ChatClient(Generic[Deps]):
             model_interceptors=model_interceptors,
             on_question=[] if on_question is None else [on_question],
             on_tools_changed=[] if on_tools_changed is None else [on_tools_changed],
+            on_progress=[] if on_progress is None else [on_progress],
+            on_log=[] if on_log is None else [on_log],
+            on_sampling=[] if on_sampling is None else [on_sampling],
         )
         if result_converter is not None and not takes_type(result_converter):
             _check_functions(1, result_converter=[result_converter])
@@ -173,13 +201,25 @@ class ChatClient(Generic[Deps]):
             search_over=search_over,
             result_converter=result_converter,
             augmentation=augmentation,
-            on_question=on_question,
-            on_tools_changed=on_tools_changed,
+            mcp_handlers=McpHandlers(
+                on_question=on_question,
+                on_tools_changed=on_tools_changed,
+                on_progress=on_progress,
+                on_log=on_log,
+                log_level=log_level,
+                on_sampling=on_sampling,
+                roots=roots,
+            ),
         )
 
     async def aclose(self) -> None:
         """Close the sessions with MCP servers that this event loop has open. They would be closed with it anyway."""
-        await self._tools.close()
+        await self._tools.mcp.close()
+
+    def mcp(self, server: McpServer) -> McpContents:
+        """Return what lists and reads an MCP server's resources and prompts, in the client's session with it."""
+        servers = self._tools.mcp
+        return McpContents(partial(servers.session, server), partial(servers.of, server))
 
     @overload
     async def call(

@@ -5,24 +5,44 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
+from assistant.client.mcp_contents import content_tools
 from assistant.mcp_client import (
     CallQuestions,
     Command,
     Endpoint,
+    Handlers,
     Listing,
+    LogLevel,
     RemoteFailure,
+    SamplingRequest,
+    ServerLog,
     SessionPool,
     ToolDefinition,
     remote_tool,
 )
 from assistant.mcp_client.remote_tool import local_name
+from assistant.mcp_client.shared_context import CONTEXT_KEYS, EXTRA, meta_of
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import HandedIn, ask, called
+from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 from assistant.toolkit.text import stripped, trimmed
@@ -33,10 +53,37 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Answer = Mapping[str, Any] | None
-# What a program gives to be asked: returns an answer that fits the question's schema, or None.
+# Called with a question of a server; returns an answer that fits the question's schema, or None.
 OnQuestion = Callable[[Question, ToolContext[Any]], Awaitable[Answer] | Answer]
+# Called with a line of a server's log, and the context of the call that it belongs to; None if it belongs to none.
+OnLog = Callable[[ServerLog, ToolContext[Any] | None], Awaitable[None] | None]
+# Called with a server's wish for a model's answer and the context of the call; returns the answer's text, or None.
+OnSampling = Callable[[SamplingRequest, ToolContext[Any]], Awaitable[str | None] | str | None]
+# Folders that servers are told they may work in.
+Roots = Sequence[str | Path]
 # Listings are no older than this, also of a server that announces no changes.
 LISTING_SECONDS = 60.0
+# Answers of a model that a server may ask for in one call.
+MAX_SAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a server's tool says that it is.
+
+    Attributes:
+        tool: the tool's name, as the model sees it.
+        total: None if the server does not say.
+    """
+
+    tool: str
+    done: float
+    total: float | None
+    message: str
+
+
+# Called with the progress of a call and the call's context.
+OnProgress = Callable[[Progress, ToolContext[Any]], Awaitable[None] | None]
 
 
 class RemoteToolError(Exception):
@@ -61,22 +108,32 @@ class McpServer:
         headers: of every request, such as `Authorization`. White space around them, and around the URL, is removed.
         command: the program and its arguments, which speaks MCP on its standard input and output.
         prefix: put before the names of its tools, with two underscores.
-        only: the names of the tools that are offered, as the server has them; None for all.
+        only: the names of the tools that are offered, as the server has them, or a function of a `ToolDefinition` that
+            says whether it is; None for all.
+        shares: what the server is told of each call's context, in `_meta` under `tenant-assistant/context`: of
+            `tenant.id`, `tenant.slug`, `tenant.name`, `tenant.timezone`, `user.id`, `user.username`, `assistant`,
+            `thread_id`, `run_id`, `tool_call_id`, `idempotency_key`, and `extra.<name>` for a value of `context.extra`.
+            Secrets are never among them.
+        resources: whether the model gets tools that list and read the server's resources.
+        prompts: the same for the server's prompts.
         requires_approval: whether a person must approve every call.
         timeout: of a call, in seconds.
         raises_errors: whether a result that the server marks as an error (`isError`) is raised as `RemoteToolError`,
             which `on_error` then decides about; else the model reads its text.
 
     Raises:
-        ValueError: neither or both of `url` and `command` are given.
-        TypeError: `requires_approval` is neither True nor False.
+        ValueError: neither or both of `url` and `command` are given, or something in `shares` is not known.
+        TypeError: an option that is yes or no is neither True nor False.
     """
 
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     command: Sequence[str] = ()
     prefix: str = ""
-    only: Collection[str] | None = None
+    only: Collection[str] | Callable[[ToolDefinition], object] | None = None
+    shares: Collection[str] = ()
+    resources: bool = False
+    prompts: bool = False
     requires_approval: bool = False
     timeout: float = 30.0
     raises_errors: bool = False
@@ -87,7 +144,13 @@ class McpServer:
         object.__setattr__(self, "headers", headers)
         if bool(self.url) == bool(self.command) or isinstance(self.command, str):
             raise ValueError("An MCP server has either a URL, or a command as a sequence.")
-        for option in ("requires_approval", "raises_errors"):
+        if isinstance(self.shares, str):
+            raise TypeError("shares of an MCP server are a list of names, not a str.")
+        unknown = [key for key in self.shares if key not in CONTEXT_KEYS and not key.startswith(EXTRA)]
+        if unknown:
+            choices = ", ".join([*CONTEXT_KEYS, f"{EXTRA}<name>"])
+            raise ValueError(f"An MCP server cannot be told {', '.join(map(repr, unknown))}. Choices: {choices}.")
+        for option in ("requires_approval", "raises_errors", "resources", "prompts"):
             value = getattr(self, option)
             if not isinstance(value, bool):
                 raise TypeError(f"{option} of an MCP server must be True or False, not a {type(value).__name__}.")
@@ -110,6 +173,37 @@ class McpServer:
 OnToolsChanged = Callable[[McpServer, Sequence[Tool]], Awaitable[None] | None]
 
 
+@dataclass(frozen=True, slots=True)
+class McpHandlers:
+    """The functions of a client for what MCP servers do by themselves; those of `ChatClient`."""
+
+    on_question: OnQuestion | None = None
+    on_tools_changed: OnToolsChanged | None = None
+    on_progress: OnProgress | None = None
+    on_log: OnLog | None = None
+    log_level: LogLevel = "info"
+    on_sampling: OnSampling | None = None
+    roots: Roots | None = None
+
+    def __post_init__(self) -> None:
+        if self.log_level not in get_args(LogLevel):
+            raise ValueError(f"log_level is one of {', '.join(get_args(LogLevel))}, not {self.log_level!r}.")
+        if isinstance(self.roots, str | Path):
+            raise TypeError("roots are a list of folders.")
+        relative = [str(root) for root in self.roots or () if not _is_root(root)]
+        if relative:
+            raise ValueError(f"Roots are absolute paths or file:// addresses, not {', '.join(relative)}.")
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a call may wait for a person or a model, whose time is none of the server's."""
+        return self.on_question is not None or self.on_sampling is not None
+
+
+def _is_root(root: object) -> bool:
+    return root.is_absolute() if isinstance(root, Path) else str(root).startswith("file:///")
+
+
 async def _answer(on_question: OnQuestion, question: Question, context: ToolContext) -> Answer:
     """Return what the program answers, in the time that it takes; nothing if that is no answer."""
     given = HandedIn(on_question, (question, context), "on_question", "ChatClient", seconds=math.inf)
@@ -120,73 +214,153 @@ async def _answer(on_question: OnQuestion, question: Question, context: ToolCont
     return None
 
 
+class _RunningCall:
+    """A call of a server's tool, within the server's timeout.
+
+    Attributes:
+        samples: how many answers of a model the server has asked for.
+    """
+
+    def __init__(self, context: ToolContext, limit: asyncio.Timeout) -> None:
+        self.context = context
+        self.samples = 0
+        self._limit = limit
+        self._one_at_a_time = asyncio.Lock()
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncGenerator[None]:
+        """Within the block the server's time stands still."""
+        loop = asyncio.get_running_loop()
+        async with self._one_at_a_time:
+            left = (self._limit.when() or math.inf) - loop.time()
+            self._limit.reschedule(None)
+            try:
+                yield
+            finally:
+                self._limit.reschedule(loop.time() + left)
+
+
+# The SDK handles what comes on a call's own stream in the call's context.
+_running: ContextVar[_RunningCall | None] = ContextVar("mcp_running_call", default=None)
+
+
 class McpTools:
     """The tools of MCP servers. Sessions stay open in each event loop, until five minutes without a call.
 
     Args:
-        on_question: answers what servers ask during a call; without it they learn that they cannot ask.
-        on_tools_changed: learns that a server lists other tools than before, as soon as this is known.
+        handlers: the functions of the client for what servers do by themselves.
     """
 
-    def __init__(self, on_question: OnQuestion | None = None, on_tools_changed: OnToolsChanged | None = None) -> None:
-        self._on_question = on_question
-        self._on_tools_changed = on_tools_changed
+    def __init__(self, handlers: McpHandlers) -> None:
+        self._handlers = handlers
         self._listings: dict[Hashable, tuple[ToolDefinition, ...]] = {}
+        self._calls: defaultdict[Hashable, list[_RunningCall]] = defaultdict(list)
         self._pools: PerLoop[SessionPool] = PerLoop(SessionPool)
 
     async def of(self, server: McpServer) -> list[Tool]:
         """Return the tools that a server lists; a listing may be `LISTING_SECONDS` old. Raises `RemoteFailure`."""
-        session = await self._session(server)
+        session = await self.session(server)
         await session.refresh_if_older(LISTING_SECONDS)
-        return self._tools(server, session.tools.values())
+        tools = await self._tools(server, session.tools.values())
+        if server.resources or server.prompts:
+            tools += content_tools(server, self.session)
+        return tools
 
     async def close(self) -> None:
         """Close the sessions of this event loop."""
         await self._pools.get().close()
 
-    def _tools(self, server: McpServer, definitions: Iterable[ToolDefinition]) -> list[Tool]:
-        return [
-            self._tool(server, definition)
-            for definition in definitions
-            if server.only is None or definition.name in server.only
-        ]
+    async def session(self, server: McpServer) -> RemoteSession:
+        """Return an open session. Raises `RemoteFailure`."""
+        return await self._pools.get().session(
+            server.key,
+            server.endpoint,
+            partial(self._listed, server),
+            asks_people=self._handlers.on_question is not None,
+            handlers=self._handlers_for(server),
+        )
+
+    def _handlers_for(self, server: McpServer) -> Handlers:
+        handlers = self._handlers
+        return Handlers(
+            log=None if handlers.on_log is None else partial(self._log, handlers.on_log, server),
+            log_level=handlers.log_level,
+            roots=None if handlers.roots is None else partial(_addresses, handlers.roots),
+            sample=None if handlers.on_sampling is None else partial(self._sample, handlers.on_sampling, server),
+        )
+
+    def _call_of(self, server: McpServer) -> _RunningCall | None:
+        """Return the call that something from the server belongs to, if that is known."""
+        call = _running.get()
+        calls = self._calls[server.key]
+        if call is None and len(calls) == 1:
+            (call,) = calls  # over standard input, or on a stream of its own: the only call that runs
+        return call if call in calls else None
+
+    async def _log(self, on_log: OnLog, server: McpServer, line: ServerLog) -> None:
+        call = self._call_of(server)
+        context = None if call is None else call.context
+        answer = await ask(HandedIn(on_log, (line, context), "on_log", "ChatClient", seconds=10.0))
+        if answer.problem:
+            logger.error("on_log of ChatClient %s", answer.problem, exc_info=answer.error)
+
+    async def _sample(self, on_sampling: OnSampling, server: McpServer, request: SamplingRequest) -> str | None:
+        """Return what the program answers; None for a request that belongs to no call, or is one too many."""
+        call = self._call_of(server)
+        if call is None or call.samples >= MAX_SAMPLES:
+            return None
+        call.samples += 1
+        async with call.paused():
+            asked = HandedIn(on_sampling, (request, call.context), "on_sampling", "ChatClient", seconds=math.inf)
+            text = await called(asked)
+        if text is None or isinstance(text, str):
+            return text
+        logger.error("on_sampling of ChatClient gave a %s, which is no text", type(text).__name__)
+        return None
+
+    async def _tools(self, server: McpServer, definitions: Iterable[ToolDefinition]) -> list[Tool]:
+        return [self._tool(server, definition) for definition in await _offered(server, list(definitions))]
 
     async def _listed(self, server: McpServer, listing: Listing) -> None:
         """Tell the program if a server lists other tools than before."""
         before = self._listings.get(server.key)
         self._listings[server.key] = listing.tools
-        if self._on_tools_changed is None or before is None or before == listing.tools:
+        on_tools_changed = self._handlers.on_tools_changed
+        if on_tools_changed is None or before is None or before == listing.tools:
             return
-        tools = self._tools(server, listing.tools)
-        asked = HandedIn(self._on_tools_changed, (server, tools), "on_tools_changed", "ChatClient", seconds=60.0)
+        tools = await self._tools(server, listing.tools)
+        asked = HandedIn(on_tools_changed, (server, tools), "on_tools_changed", "ChatClient", seconds=60.0)
         if (answer := await ask(asked)).problem:
             logger.error("on_tools_changed of ChatClient %s", answer.problem, exc_info=answer.error)
 
     def _tool(self, server: McpServer, definition: ToolDefinition) -> Tool:
+        name = local_name(server.prefix, definition.name)
         return remote_tool(
-            name=local_name(server.prefix, definition.name),
+            name=name,
             definition=definition,
-            call=partial(self._call, server, definition.name),
-            # With people to ask, `_call` itself counts the time that they do not take.
-            timeout=server.timeout if self._on_question is None else math.inf,
+            call=partial(self._call, server, definition.name, name),
+            # If people or models are asked, `_call` itself counts the time that they do not take.
+            timeout=math.inf if self._handlers.takes_time else server.timeout,
             requires_approval=server.requires_approval,
         )
 
-    async def _session(self, server: McpServer) -> RemoteSession:
-        pool = self._pools.get()
-        return await pool.session(
-            server.key, server.endpoint, partial(self._listed, server), asks_people=self._on_question is not None
-        )
-
-    async def _call(self, server: McpServer, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    async def _call(
+        self, server: McpServer, name: str, shown_name: str, arguments: dict[str, Any], context: ToolContext
+    ) -> ToolResult:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await context.report_progress(progress, total, message or "")
+            if self._handlers.on_progress is not None:
+                reported = Progress(shown_name, progress, total, message or "")
+                asked = HandedIn(self._handlers.on_progress, (reported, context), "on_progress", "ChatClient")
+                if (answer := await ask(asked)).problem:
+                    logger.error("on_progress of ChatClient %s", answer.problem, exc_info=answer.error)
 
+        meta = meta_of(context, server.shares)
         for attempt in range(2):
-            session = await self._session(server)
-            call = partial(session.call, name, arguments, progress=report)
+            session = await self.session(server)
+            call = partial(session.call, name, arguments, meta=meta, progress=report)
             try:
-                result = await (call() if self._on_question is None else self._asking(server, session, call, context))
+                result = await self._within_time(server, session, call, context)
             except RemoteFailure as exc:
                 if exc.kind == "ended":
                     self._pools.get().drop(server.key)
@@ -198,30 +372,59 @@ class McpTools:
                 return result
         raise AssertionError  # the second attempt returns or raises
 
-    async def _asking(
+    async def _within_time(
         self,
         server: McpServer,
         session: RemoteSession,
         call: Callable[..., Awaitable[ToolResult]],
         context: ToolContext,
     ) -> ToolResult:
-        """Call within the server's timeout, which is paused while a person is asked."""
-        loop = asyncio.get_running_loop()
-        one_at_a_time = asyncio.Lock()
-
-        async def person(question: Question) -> Mapping[str, Any] | None:
-            async with one_at_a_time:
-                left = (limit.when() or math.inf) - loop.time()
-                limit.reschedule(None)
-                try:
-                    return None if self._on_question is None else await _answer(self._on_question, question, context)
-                finally:
-                    limit.reschedule(loop.time() + left)
-
-        questions = CallQuestions(session.server_name or server.prefix, {}, person=person)
+        """Call within the server's timeout, which is paused while a person or a model is asked."""
+        on_question = self._handlers.on_question
+        seconds = server.timeout if self._handlers.takes_time else None
         try:
-            async with asyncio.timeout(server.timeout) as limit:
-                result = await call(questions=questions)
+            async with asyncio.timeout(seconds) as limit:
+                running = _RunningCall(context, limit)
+                with self._registered(server, running):
+                    if on_question is None:
+                        return await call()
+
+                    async def person(question: Question) -> Answer:
+                        async with running.paused():
+                            return await _answer(on_question, question, context)
+
+                    questions = CallQuestions(session.server_name or server.prefix, {}, person=person)
+                    return questions.told(await call(questions=questions))
         except TimeoutError as exc:
             raise RemoteFailure("timeout", f"{server.timeout} s", may_have_run=True) from exc
-        return questions.told(result)
+
+    @contextmanager
+    def _registered(self, server: McpServer, running: _RunningCall) -> Generator[None]:
+        token = _running.set(running)
+        self._calls[server.key].append(running)
+        try:
+            yield
+        finally:
+            self._calls[server.key].remove(running)
+            _running.reset(token)
+
+
+async def _addresses(roots: Roots) -> list[str]:
+    return [root.as_uri() if isinstance(root, Path) else root for root in roots]
+
+
+async def _offered(server: McpServer, definitions: Sequence[ToolDefinition]) -> list[ToolDefinition]:
+    """Return the tools that `only` of the server lets through; one about which it gives no answer is not offered."""
+    only = server.only
+    if only is None:
+        return list(definitions)
+    if not callable(only):
+        return [definition for definition in definitions if definition.name in only]
+    asked = [[HandedIn(only, (definition,), "only", "McpServer")] for definition in definitions]
+    offered: list[ToolDefinition] = []
+    for definition, (answer,) in zip(definitions, await ask_all(asked), strict=True):
+        if answer.problem:
+            logger.error("only of McpServer %s", answer.problem, exc_info=answer.error)
+        elif answer.value:
+            offered.append(definition)
+    return offered

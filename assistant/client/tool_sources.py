@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion, OnToolsChanged
+from assistant.client.mcp_servers import McpHandlers, McpServer, McpTools
 from assistant.core.client.tool_names import Resolver, find_tool, find_tool_of_call, single_sources
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
@@ -42,16 +42,13 @@ class ToolSources:
         secrets: Mapping[str, Mapping[str, str]] | None,
         search_over: int,
         result_converter: ResultConverter | None = None,
-        on_question: OnQuestion | None = None,
-        on_tools_changed: OnToolsChanged | None = None,
         augmentation: type[BaseModel] | None = None,
+        mcp_handlers: McpHandlers,
     ) -> None:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
-        self._on_question = on_question
-        self._on_tools_changed = on_tools_changed
-        self._mcp: McpTools | None = None
+        self.mcp = McpTools(mcp_handlers)
         self._converter = result_converter
         self.augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
@@ -80,7 +77,7 @@ class ToolSources:
         tools: list[Tool] = []
         own = self._provider if own is None else own
         for source in self._sources if own is None else await self._of_call(own, context):
-            tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
+            tools += await self.mcp.of(source) if isinstance(source, McpServer) else [source]
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
         if self.augmentation is not None:
@@ -105,16 +102,6 @@ class ToolSources:
             else tool
             for tool in tools
         ]
-
-    async def close(self) -> None:
-        """Close the sessions with MCP servers."""
-        if self._mcp is not None:
-            await self._mcp.close()
-
-    def _mcp_tools(self) -> McpTools:
-        if self._mcp is None:
-            self._mcp = McpTools(self._on_question, self._on_tools_changed)
-        return self._mcp
 
     def _converted(self, tool: Tool) -> Tool:
         """Return the tool with the client's converter if it has none of its own."""

@@ -4,18 +4,27 @@ from assistant.mcp_client.connecting import connect
 from assistant.mcp_client.definitions import Listing, OnTools, ToolDefinition
 from assistant.mcp_client.endpoint import Command, Endpoint, OAuthClient
 from assistant.mcp_client.errors import RemoteFailure
+from assistant.mcp_client.handlers import Handlers, LogLevel, SamplingRequest, ServerLog
 from assistant.mcp_client.pool import SessionPool
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.remote_tool import remote_tool
+from assistant.mcp_client.resources import PromptParameter, RemotePrompt, RemoteResource
 
 __all__ = [
     "CallQuestions",
     "Command",
     "Endpoint",
+    "Handlers",
     "Listing",
+    "LogLevel",
     "OAuthClient",
     "OnTools",
+    "PromptParameter",
     "RemoteFailure",
+    "RemotePrompt",
+    "RemoteResource",
+    "SamplingRequest",
+    "ServerLog",
     "SessionPool",
     "ToolDefinition",
     "connect",

@@ -13,6 +13,7 @@ from assistant.mcp_client.connecting import connect
 from assistant.mcp_client.definitions import OnTools
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.errors import RemoteFailure
+from assistant.mcp_client.handlers import NO_HANDLERS, Handlers
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
@@ -34,17 +35,24 @@ class SessionPool:
         self._sessions = _Sessions(max_sessions)
 
     async def session(
-        self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None, *, asks_people: bool = False
+        self,
+        key: Hashable,
+        endpoint: Endpoint,
+        on_tools: OnTools | None = None,
+        *,
+        asks_people: bool = False,
+        handlers: Handlers = NO_HANDLERS,
     ) -> RemoteSession:
         """Return the open session of this key, or a new one. Raises `RemoteFailure`.
 
         Args:
             asks_people: as for `connect`; of a new session.
+            handlers: the same.
         """
         pooled = self._sessions.get(key)
         if pooled is None or pooled.task.done():
             pooled = self._sessions[key] = self._open(
-                key, _PooledSession(endpoint, on_tools, self._idle_seconds, asks_people)
+                key, _PooledSession(endpoint, on_tools, self._idle_seconds, asks_people, handlers)
             )
         return await pooled.use()
 
@@ -84,12 +92,19 @@ class _Sessions(LRUCache[Hashable, "_PooledSession"]):
 class _PooledSession:
     """A session within its own task: the SDK requires the same task to open and to close it."""
 
-    def __init__(self, endpoint: Endpoint, on_tools: OnTools | None, idle_seconds: float, asks_people: bool) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        on_tools: OnTools | None,
+        idle_seconds: float,
+        asks_people: bool,
+        handlers: Handlers,
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[RemoteSession] = loop.create_future()
         self._idle_seconds = idle_seconds
         self._used_at = loop.time()
-        self.task = asyncio.create_task(self._run(endpoint, on_tools, asks_people), name="mcp-session")
+        self.task = asyncio.create_task(self._run(endpoint, on_tools, asks_people, handlers), name="mcp-session")
 
     async def use(self) -> RemoteSession:
         self._used_at = asyncio.get_running_loop().time()
@@ -100,9 +115,10 @@ class _PooledSession:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
-    async def _run(self, endpoint: Endpoint, on_tools: OnTools | None, asks_people: bool) -> None:
+    async def _run(self, endpoint: Endpoint, on_tools: OnTools | None, asks_people: bool, handlers: Handlers) -> None:
         try:
-            async with connect(endpoint, on_tools=on_tools, asks_people=asks_people) as session:
+            opening = connect(endpoint, on_tools=on_tools, asks_people=asks_people, handlers=handlers)
+            async with opening as session:
                 self._opened.set_result(session)
                 watch = asyncio.create_task(session.watch(), name="mcp-watch")
                 try:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import mcp_types as types
 from mcp import Client
@@ -27,9 +27,11 @@ from assistant.mcp_client.definitions import MAX_TOOLS, Listing, OnTools, ToolDe
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.error_mapping import call_failure_of, failure_of
 from assistant.mcp_client.errors import RemoteFailure
+from assistant.mcp_client.handlers import NO_HANDLERS, Handlers, LogLevel
 from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.results import convert_result, without_value
+from assistant.mcp_client.server_requests import log_callback, roots_callback, sampling_callback
 from assistant.mcp_client.transport import Transport, open_transport
 from assistant.toolkit import Question, ToolResult
 from assistant.toolkit.definition.questions import NeedsAnswer
@@ -38,6 +40,10 @@ from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+# Of a request that is no call of a tool.
+REQUEST_SECONDS = 30.0
 # For connecting, negotiating the protocol version and the first listing together; and for each later listing.
 OPEN_SECONDS = 10.0
 # Additional time for a program to start.
@@ -75,6 +81,21 @@ class RemoteSession:
         """The server's name and version; empty if it gives none."""
         info = self._client.server_info
         return f"{info.name} {info.version}".strip()[:200] if info else ""
+
+    @property
+    def capabilities(self) -> types.ServerCapabilities:
+        return self._client.server_capabilities
+
+    async def request(self, send: Callable[[Client], Awaitable[T]]) -> T:
+        """Send a request that is no call of a tool, within `REQUEST_SECONDS`. Raises `RemoteFailure`."""
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                return await send(self._client)
+        except Exception as exc:
+            failure = call_failure_of(exc)
+            # Reading changes nothing, so what may have happened does not matter.
+            failure = RemoteFailure(failure.kind, failure.detail, said=failure.said)
+            raise await self._transport.explained(failure) from exc
 
     async def refresh(self) -> None:
         """List the tools again, within `OPEN_SECONDS`. Raises `RemoteFailure`."""
@@ -226,6 +247,15 @@ class RemoteSession:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
 
+    async def ask_for_logs(self, level: LogLevel) -> None:
+        """Ask a server of a protocol before 2026-07-28 for its log; later ones read the level of each request."""
+        if self._client.server_capabilities.logging is None or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        with suppress(MCPError, TimeoutError):
+            await self._client.session.send_request(
+                types.SetLevelRequest(params=types.SetLevelRequestParams(level=level)), types.EmptyResult
+            )
+
     async def _listen(self) -> None:
         """Subscribe to changes, if the protocol version has subscriptions; older servers notify without one."""
         capability = self._client.server_capabilities.tools
@@ -246,9 +276,26 @@ async def _skip_validation(name: str, result: types.CallToolResult) -> None:
     """Replace the SDK's validation of results, in which the patterns of a server's schema could take unlimited time."""
 
 
+def _callbacks(handlers: Handlers, server: Callable[[], str]) -> dict[str, Any]:
+    """Return the arguments of the SDK's client for what a server does by itself."""
+    if handlers is NO_HANDLERS:
+        return {}
+    return {
+        "logging_callback": log_callback(handlers, server),
+        "log_level": handlers.log_level if handlers.log is not None else None,
+        "list_roots_callback": roots_callback(handlers),
+        "sampling_callback": sampling_callback(handlers, server),
+    }
+
+
 @asynccontextmanager
 async def open_session(
-    endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None, asks_people: bool = False
+    endpoint: Endpoint,
+    *,
+    on_tools: OnTools | None,
+    elicitation: ElicitationFnT | None,
+    asks_people: bool = False,
+    handlers: Handlers = NO_HANDLERS,
 ) -> AsyncGenerator[RemoteSession]:
     """Open a session for `connect`, within `OPEN_SECONDS`; a program may take `START_SECONDS` more."""
     sessions: list[RemoteSession] = []
@@ -274,10 +321,13 @@ async def open_session(
                     cache=None,
                     message_handler=on_message,
                     elicitation_callback=on_elicitation if asks_people else elicitation,
+                    **_callbacks(handlers, lambda: sessions[0].server_name if sessions else ""),
                 )
                 session = RemoteSession(await stack.enter_async_context(client), on_tools, transport)
                 client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]
                 sessions.append(session)
+                if handlers.log is not None:
+                    await session.ask_for_logs(handlers.log_level)
                 await session.refresh()
             yield session
     except Exception as exc:
