@@ -12,9 +12,12 @@ from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
+from assistant.core.extensions.emulated_tools import EmulatedTools
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
 from assistant.core.extensions.prompt_log import PromptLog
+from assistant.core.extensions.redact_prompts import RedactPrompts
+from assistant.core.extensions.safeguard_words import SafeguardWords
 from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails
 from assistant.core.llm.usage_estimate import schema_tokens
@@ -46,6 +49,7 @@ __all__ = [
     "ChatReply",
     "ConversationStore",
     "Decision",
+    "EmulatedTools",
     "Extension",
     "ExtensionRun",
     "FailureDetails",
@@ -64,12 +68,14 @@ __all__ = [
     "PromptTemplate",
     "PromptVariables",
     "Redact",
+    "RedactPrompts",
     "RemoteFailure",
     "RemotePrompt",
     "RemoteResource",
     "RemoteToolError",
     "ReplyStream",
     "RunFailed",
+    "SafeguardWords",
     "SamplingRequest",
     "SentRequest",
     "ServerLog",

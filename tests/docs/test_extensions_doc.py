@@ -15,11 +15,12 @@ DOCUMENT = ROOT / "docs/extensions.md"
 
 
 def test_the_snippets_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, app = blocks(DOCUMENT, "python")
+    first, shipped, app = blocks(DOCUMENT, "python")
     story = ModuleType("shop.extensions")
     exec(compile("\n" * first.line + first.text, str(DOCUMENT), "exec", dont_inherit=True), vars(story))
     for name in ("shop", "shop.extensions"):
         monkeypatch.setitem(sys.modules, name, story)
+    exec(compile("\n" * shipped.line + shipped.text, str(DOCUMENT), "exec", dont_inherit=True), vars(story))
     story.__file__ = str(DOCUMENT)
     exec(compile("\n" * app.line + app.text, str(DOCUMENT), "exec", dont_inherit=True), vars(story))
     vars(story)["ShopConfig"]("shop", story).ready()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import logging
 import math
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextvars import ContextVar
@@ -22,6 +21,7 @@ from pydantic import BaseModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
+from assistant.core.values.redaction import MARK, Redaction
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.logs import log_extra
@@ -233,44 +233,26 @@ class Redact:
         mark: the replacement.
     """
 
-    def __init__(self, *patterns: str, mark: str = "[hidden]") -> None:
-        self._patterns = [re.compile(pattern) for pattern in patterns]
-        self._mark = mark
+    def __init__(self, *patterns: str, mark: str = MARK) -> None:
+        self._redaction = Redaction(patterns, mark)
 
     async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
         try:
             result = await call(invocation)
         except ToolError as exc:
-            sentence = self._redact(str(exc))
+            sentence = self._redaction.text(str(exc))
             if sentence == str(exc):
                 raise
             raise ToolError(sentence) from exc
-        content = self._redact(result.content)
+        content = self._redaction.text(result.content)
         return replace(
             result,
             content=content,
             full=result.full if content == result.content else "",
-            display=self._redact_value(result.display),
-            value=self._redact_value(result.value),
+            display=self._redaction.value(result.display),
+            value=self._redaction.value(result.value),
             media=tuple(
-                replace(one, name=self._redact(one.name), description=self._redact(one.description))
+                replace(one, name=self._redaction.text(one.name), description=self._redaction.text(one.description))
                 for one in result.media
             ),
         )
-
-    def _redact(self, text: str) -> str:
-        for pattern in self._patterns:
-            text = pattern.sub(self._mark, text)
-        return text
-
-    def _redact_value(self, value: Any) -> Any:
-        """Return a JSON value with matches in its strings and numbers replaced."""
-        if isinstance(value, dict):
-            return {self._redact_value(key): self._redact_value(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._redact_value(item) for item in value]
-        if isinstance(value, str):
-            return self._redact(value)
-        if isinstance(value, int | float) and self._redact(str(value)) != str(value):
-            return self._mark
-        return value

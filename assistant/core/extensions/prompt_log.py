@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 from assistant.core.extensions.extension import Extension, ExtensionRun
 from assistant.core.extensions.sent_requests import content_of
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Reply
+from assistant.core.values.redaction import MARK, PRIVATE, Redaction
 from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger("assistant.prompts")
 
 # Of one message in the log.
 MAX_CHARACTERS = 100_000
-# E-mail addresses, numbers of cards, accounts and telephones, and what looks like a key or a token.
-PRIVATE = (
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-    r"\+?\d(?:[ -]?\d){8,}",
-    r"(?i)(?:bearer +|sk-|ghp_|eyJ)[\w.~+/-]{10,}=*",
-)
 
 
 class PromptLog(Extension[None]):
@@ -36,9 +30,8 @@ class PromptLog(Extension[None]):
 
     in_sub_agents = True
 
-    def __init__(self, *, redact: tuple[str, ...] = PRIVATE, mark: str = "[hidden]") -> None:
-        self._patterns = [re.compile(pattern) for pattern in redact]
-        self._mark = mark
+    def __init__(self, *, redact: tuple[str, ...] = PRIVATE, mark: str = MARK) -> None:
+        self._redaction = Redaction(redact, mark)
 
     async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:
         self._log(run, "is sent", content_of(request).decode("utf-8", "replace"))
@@ -49,8 +42,7 @@ class PromptLog(Extension[None]):
         self._log(run, "answers", f"{reply.text}{calls}")
 
     def _log(self, run: ExtensionRun[None], what: str, text: str) -> None:
-        for pattern in self._patterns:
-            text = pattern.sub(self._mark, text)
+        text = self._redaction.text(text)
         cut = f"{text[:MAX_CHARACTERS]}…" if len(text) > MAX_CHARACTERS else text
         extra: dict[str, Any] = log_extra(run.context)
         logger.info("Run %s: %s %s: %s", run.context.run_id, run.model.name, what, cut, extra=extra)

@@ -1,0 +1,129 @@
+"""Extensions that are shipped for programs and deployments: safeguard words, redacted prompts, emulated tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assistant.client import ChatClient, EmulatedTools, Message, RedactPrompts, RunFailed, SafeguardWords, ToolCall
+from assistant.providers import ScriptedModel
+from assistant.services.runs.extensions.deployment import ADDED
+from assistant.testing import ChatTester, answer_with
+from assistant.toolkit import ToolError, tool
+from tests.base import Cast
+
+RAN: list[str] = []
+
+
+@tool
+def send(to: str, text: str) -> str:
+    """Send somebody a message."""
+    RAN.append(to)
+    return f"sent to {to}"
+
+
+def client(*turns: Any, **options: Any) -> tuple[ChatClient[Any], ScriptedModel]:
+    model = ScriptedModel(turns)
+    return ChatClient(model=model, tools=[send], **options), model
+
+
+@pytest.mark.parametrize("message", ["Tell me of Project X!", "PROJECT  x?", "the project\nX", "Ｐroject X"])
+async def test_a_message_with_a_safeguard_word_never_reaches_the_model(message: str) -> None:
+    asking, model = client("ok", extensions=[SafeguardWords(["project x"], sentence="Not here.")])
+    with pytest.raises(RunFailed, match=r"Not here\.") as failed:
+        await asking.call(message)
+    assert failed.value.guardrail == "assistant.safeguard_words" and not model.requests
+
+
+@pytest.mark.parametrize("message", ["projects x", "project xy", "my-project", "Hello"])
+async def test_a_part_of_a_word_is_none(message: str) -> None:
+    asking, _ = client("ok", extensions=[SafeguardWords(["project x"])])
+    assert (await asking.call(message)).text == "ok"
+
+
+async def test_answers_are_searched_unless_they_are_not() -> None:
+    asking, _ = client("It is Project X.", extensions=[SafeguardWords(["project x"])])
+    with pytest.raises(RunFailed):
+        await asking.call("What is it?")
+    asking, _ = client("It is Project X.", extensions=[SafeguardWords(["project x"], answers=False)])
+    assert (await asking.call("What is it?")).text == "It is Project X."
+
+
+@pytest.mark.parametrize("words", [[], "", [" "]])
+def test_words_are_needed(words: Any) -> None:
+    with pytest.raises(ValueError, match="needs words"):
+        SafeguardWords(words)
+
+
+async def test_models_are_not_sent_what_is_private() -> None:
+    call = ToolCall("c1", "send", '{"to": "bob@example.com", "text": "hi"}')
+    history = [
+        Message("user", "Write to bob@example.com"),
+        Message("assistant", tool_calls=(call,)),
+        Message("tool", "sent to bob@example.com", tool_call_id="c1"),
+        Message("assistant", "Done."),
+    ]
+    asking, model = client("ok", system="Escalate to help@example.com.", extensions=[RedactPrompts()])
+    reply = await asking.call("My card is 4111 1111 1111 1111", history=history)
+    system, *sent = model.requests[0].messages
+    assert "help@example.com" in system.content  # the operator's own
+    assert "bob@" not in str(sent) and "4111" not in str(sent)
+    assert sent[1].tool_calls[0].arguments == '{"to": "[hidden]", "text": "hi"}'
+    assert "bob@example.com" in reply.messages[0].content  # the conversation stays as it is
+
+
+async def test_patterns_of_ones_own() -> None:
+    asking, model = client("ok", extensions=[RedactPrompts(r"\bK-\d+", mark="***")])
+    await asking.call("Order K-77 of bob@example.com")
+    assert model.requests[0].messages[-1].content == "Order *** of bob@example.com"
+
+
+async def test_emulated_tools_do_not_run() -> None:
+    RAN.clear()
+    ask = [ToolCall("", "send", '{"to": "Bob", "text": "hi"}'), ToolCall("", "send", '{"to": 7}')]
+    asking, _ = client(ask, "Done.", extensions=[EmulatedTools({"send": lambda arguments: {"to": arguments["to"]}})])
+    made, refused = (await asking.call("Write to Bob")).tool_calls
+    assert (made.result, RAN) == ('{"to":"Bob"}', [])
+    assert refused.status == "error" and "text" in str(refused.result)  # arguments are checked
+
+
+@pytest.mark.parametrize(
+    ("results", "read"), [({"send": "ok"}, "ok"), ({"send": ToolError("No paper.")}, "No paper."), ({}, "no result")]
+)
+async def test_results_errors_and_none(results: dict[str, Any], read: str) -> None:
+    asking, _ = client(
+        ToolCall("", "send", '{"to": "Bob", "text": "hi"}'), "Done.", extensions=[EmulatedTools(results)]
+    )
+    assert read in str((await asking.call("?")).tool_calls[0].result)
+
+
+async def test_a_model_makes_results_up_and_others_run() -> None:
+    RAN.clear()
+    ask = ToolCall("", "send", '{"to": "Bob", "text": "hi"}')
+    inventor = ScriptedModel("It went to Bob at noon.")
+    asking, _ = client(ask, "Done.", extensions=[EmulatedTools(model=inventor)])
+    assert (await asking.call("?")).tool_calls[0].result == "It went to Bob at noon."
+    assert "send" in inventor.requests[0].messages[-1].content
+    asking, _ = client(ask, "Done.", extensions=[EmulatedTools(only=["other"])])
+    assert (await asking.call("?")).tool_calls[0].result == "sent to Bob" and RAN == ["Bob"]
+
+
+@pytest.fixture
+def _added() -> Iterator[None]:
+    ADDED.extend([SafeguardWords(["project x"], sentence="Not here."), RedactPrompts()])
+    yield
+    ADDED.clear()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_added", "provider")
+def test_they_act_in_tenants_runs(cast: Cast) -> None:
+    model = ScriptedModel(["Hello.", "Title", "never"])
+    with answer_with(model), ChatTester(cast.acme, cast.alice, "support") as chat:
+        assert chat.ask("I am bob@example.com").text == "Hello."
+        asked = len(model.requests)
+        refused = chat.ask("What is project x?")
+    assert "bob@" not in str([request.messages for request in model.requests])
+    assert refused.error is not None and len(model.requests) == asked
