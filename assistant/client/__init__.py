@@ -9,7 +9,8 @@ from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import McpServer, Progress, RemoteToolError
 from assistant.core.client.prompts import PromptTemplate, PromptVariables
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
-from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
+from assistant.core.client.stores import ConversationKey, ConversationStore
 from assistant.core.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.emulated_tools import EmulatedTools
@@ -47,9 +48,11 @@ __all__ = [
     "CalledTool",
     "ChatClient",
     "ChatReply",
+    "ConversationKey",
     "ConversationStore",
     "Decision",
     "EmulatedTools",
+    "EventStore",
     "Extension",
     "ExtensionRun",
     "FailureDetails",
@@ -79,6 +82,8 @@ __all__ = [
     "SamplingRequest",
     "SentRequest",
     "ServerLog",
+    "Session",
+    "SessionEvent",
     "ToolCall",
     "ToolDefinition",
     "ToolOutcome",

@@ -27,10 +27,12 @@ from assistant.client.mcp_servers import (
     OnSampling,
     OnToolsChanged,
     Roots,
+    check_options,
 )
 from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
 from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
+from assistant.core.client.sessions import EventStore, Session
 from assistant.core.client.stores import ConversationStore, key_of, load
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
@@ -173,6 +175,8 @@ class ChatClient(Generic[Deps]):
         )
         if result_converter is not None and not takes_type(result_converter):
             _check_functions(1, result_converter=[result_converter])
+        if roots is not None or log_level != "info":
+            check_options(log_level, roots)
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
             models = [InterceptedModel(one, model_interceptors) for one in models]
@@ -214,7 +218,7 @@ class ChatClient(Generic[Deps]):
 
     async def aclose(self) -> None:
         """Close the sessions with MCP servers that this event loop has open. They would be closed with it anyway."""
-        await self._tools.mcp.close()
+        await self._tools.close()
 
     def mcp(self, server: McpServer) -> McpContents:
         """Return what lists and reads an MCP server's resources and prompts, in the client's session with it."""
@@ -313,6 +317,20 @@ class ChatClient(Generic[Deps]):
         """Summarise the older part of a long conversation, for the `history` of the next call. Raises `ModelError`."""
         return await summarise(self.model, history, tokens=tokens)
 
+    def session(self, conversation: str, *, context: Mapping[str, Any] | None = None) -> Session:
+        """Return a conversation in the client's store: its events, and compactions that can be undone.
+
+        Args:
+            context: as of a call; the tenant and the user in it say whose conversation it is.
+
+        Raises:
+            ValueError: the client has no `EventStore`.
+        """
+        if not isinstance(self._store, EventStore):
+            raise ValueError("Sessions need an EventStore as the client's store, such as InMemoryStore().")
+        values = context_of({**self._context, **(context or {})}, conversation, "")
+        return Session(self._store, key_of(conversation, values), self.model)
+
     async def execute(
         self, reply: ChatReply[Any], *, decisions: Mapping[str, Decision] | None = None
     ) -> ChatReply[Any]:
@@ -359,7 +377,7 @@ class ChatClient(Generic[Deps]):
             context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
             deps=settings.get("deps", self._deps),
         )
-        key = key_of(conversation, context) if store is not None else ""
+        key = key_of(conversation, context)
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
         toolset: Toolset
         tools: Sequence[Tool]

@@ -185,19 +185,21 @@ class McpHandlers:
     on_sampling: OnSampling | None = None
     roots: Roots | None = None
 
-    def __post_init__(self) -> None:
-        if self.log_level not in get_args(LogLevel):
-            raise ValueError(f"log_level is one of {', '.join(get_args(LogLevel))}, not {self.log_level!r}.")
-        if isinstance(self.roots, str | Path):
-            raise TypeError("roots are a list of folders.")
-        relative = [str(root) for root in self.roots or () if not _is_root(root)]
-        if relative:
-            raise ValueError(f"Roots are absolute paths or file:// addresses, not {', '.join(relative)}.")
-
     @property
     def takes_time(self) -> bool:
         """Whether a call may wait for a person or a model, whose time is none of the server's."""
         return self.on_question is not None or self.on_sampling is not None
+
+
+def check_options(log_level: str, roots: object) -> None:
+    """Raise `ValueError` for a level that does not exist and for relative roots, `TypeError` for a single root."""
+    if log_level not in get_args(LogLevel):
+        raise ValueError(f"log_level is one of {', '.join(get_args(LogLevel))}, not {log_level!r}.")
+    if isinstance(roots, str | Path) or not isinstance(roots, Iterable | None):
+        raise TypeError("roots are a list of folders.")
+    relative = [str(root) for root in roots or () if not _is_root(root)]
+    if relative:
+        raise ValueError(f"Roots are absolute paths or file:// addresses, not {', '.join(relative)}.")
 
 
 def _is_root(root: object) -> bool:

@@ -48,7 +48,8 @@ class ToolSources:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
-        self.mcp = McpTools(mcp_handlers)
+        self._mcp_handlers = mcp_handlers
+        self._mcp: McpTools | None = None
         self._converter = result_converter
         self.augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
@@ -102,6 +103,18 @@ class ToolSources:
             else tool
             for tool in tools
         ]
+
+    async def close(self) -> None:
+        """Close the sessions with MCP servers."""
+        if self._mcp is not None:
+            await self._mcp.close()
+
+    @property
+    def mcp(self) -> McpTools:
+        """The tools of MCP servers."""
+        if self._mcp is None:
+            self._mcp = McpTools(self._mcp_handlers)
+        return self._mcp
 
     def _converted(self, tool: Tool) -> Tool:
         """Return the tool with the client's converter if it has none of its own."""

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from assistant.core.values.messages import Message
-from assistant.toolkit import ToolContext
+from assistant.toolkit import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.calls.gate import HandedIn, called
 
 # The time of one call of a store.
 STORE_SECONDS = 60.0
+
+
+class ConversationKey(str):
+    """The key of a conversation in a store, with what it is made of.
+
+    Attributes:
+        conversation: the `conversation` of the call.
+        tenant: the tenant of the call's context.
+        user: its user.
+    """
+
+    conversation: str
+    tenant: TenantInfo
+    user: UserInfo
 
 
 class ConversationStore(Protocol):
@@ -21,27 +34,14 @@ class ConversationStore(Protocol):
     The methods may also be sync functions, which run in a thread.
     """
 
-    async def load(self, key: str) -> Sequence[Message]:
+    async def load(self, key: ConversationKey) -> Sequence[Message]:
         """Return the conversation so far, oldest message first; empty if there is none."""
 
-    async def append(self, key: str, messages: Sequence[Message]) -> None:
+    async def append(self, key: ConversationKey, messages: Sequence[Message]) -> None:
         """Add the messages of one turn."""
 
 
-class InMemoryStore:
-    """Keeps conversations in memory, until the process ends."""
-
-    def __init__(self) -> None:
-        self._messages: defaultdict[str, list[Message]] = defaultdict(list)
-
-    async def load(self, key: str) -> Sequence[Message]:
-        return list(self._messages.get(key, ()))
-
-    async def append(self, key: str, messages: Sequence[Message]) -> None:
-        self._messages[key].extend(messages)
-
-
-def key_of(conversation: str, context: ToolContext[Any]) -> str:
+def key_of(conversation: str, context: ToolContext[Any]) -> ConversationKey:
     """Return the key of a conversation in a store: with the tenant and the user of the context, if it has any.
 
     What one of them calls `c1` is never what another calls so.
@@ -52,19 +52,24 @@ def key_of(conversation: str, context: ToolContext[Any]) -> str:
         {"id": str(tenant.id)} if tenant.id is not None else {"slug": tenant.slug},
         {"id": str(user.id)} if user.id is not None else {"username": user.username},
     ]
-    if owner == [{"slug": ""}, {"username": ""}]:
-        return conversation
-    return json.dumps([*owner, conversation])
+    has_owner = owner != [{"slug": ""}, {"username": ""}]
+    key = ConversationKey(json.dumps([*owner, conversation]) if has_owner else conversation)
+    key.conversation = conversation
+    key.tenant = tenant
+    key.user = user
+    return key
 
 
-async def load(store: ConversationStore, key: str) -> Sequence[Message]:
+async def load(store: ConversationStore, key: ConversationKey) -> Sequence[Message]:
     """Return what a store has of a conversation. Raises what the store raises, or `NoAnswer`."""
     name = type(store).__name__
     messages: Sequence[Message] = await called(HandedIn(store.load, (key,), "load", name, Sequence, STORE_SECONDS))
     return messages
 
 
-async def append(store: ConversationStore, key: str, messages: Sequence[Message], *, seconds: float) -> None:
+async def append(
+    store: ConversationStore, key: ConversationKey, messages: Sequence[Message], *, seconds: float
+) -> None:
     """Add messages to a conversation in a store, in at most `STORE_SECONDS`.
 
     Raises what the store raises, or `NoAnswer`.

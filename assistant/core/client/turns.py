@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
-from assistant.core.client.stores import ConversationStore, append
+from assistant.core.client.stores import ConversationKey, ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import around_tools
 from assistant.core.llm.typed_output import OutputType
@@ -47,7 +47,7 @@ class Turn:
     sent: tuple[Message, ...] = ()
     new: tuple[Message, ...] = ()
     store: ConversationStore | None = None
-    conversation: str = ""
+    conversation: ConversationKey | None = None
     until: float = math.inf
     transcript: Transcript = field(default_factory=Transcript)
     watch: Callable[[Turn], AbstractContextManager[Any]] = nullcontext
@@ -64,7 +64,7 @@ class Turn:
             finally:
                 if self.transcript.ending is None:
                     self.transcript.close("cancelled")
-                if self.store is not None:
+                if self.store is not None and self.conversation is not None:
                     added = (*self.new, *self.transcript.messages)
                     await append(self.store, self.conversation, added, seconds=seconds)
 

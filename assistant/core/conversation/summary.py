@@ -54,11 +54,18 @@ async def summarise(
     older = dialogue[: len(dialogue) - len(kept)]
     if not older:
         return valid
+    return [*prompts, await summary_of(model, older, tokens=tokens, on_usage=on_usage), *kept]
+
+
+async def summary_of(
+    model: Model, messages: Sequence[Message], *, tokens: int, on_usage: OnUsage | None = None
+) -> Message:
+    """Return a summary of all of these messages, for the place where they stood; the arguments are `summarise`'s."""
     summary = ""
-    for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
+    for piece in _pieces(messages, max(tokens, MIN_PIECE_TOKENS)):
         text = f"{json_line({'role': 'summary', 'text': summary})}\n{piece}" if summary else piece
         summary = await _answer(model, [Message("system", _TASK), Message("user", text)], on_usage)
-    return [*prompts, as_summary(summary, sources_of(older)), *kept]
+    return as_summary(summary, sources_of(messages))
 
 
 def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
