@@ -377,7 +377,7 @@ class ChatClient(Generic[Deps]):
             context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
             deps=settings.get("deps", self._deps),
         )
-        key = key_of(conversation, context)
+        key = key_of(conversation, context) if store is not None else None
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
         toolset: Toolset
         tools: Sequence[Tool]
@@ -385,7 +385,7 @@ class ChatClient(Generic[Deps]):
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
                 toolset, tools = await self._tools.toolset(settings.get("tools"), context)
-                stored = await load(store, key) if store is not None else ()
+                stored = await load(store, key) if store is not None and key is not None else ()
         except TimeoutError:
             if not limit.expired():
                 raise
