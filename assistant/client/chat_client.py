@@ -29,7 +29,7 @@ from assistant.client.mcp_servers import (
     Roots,
     check_options,
 )
-from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
+from assistant.client.tool_sources import Augmentations, ToolProvider, ToolSource, ToolSources, augmented
 from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.sessions import EventStore, Session
@@ -102,7 +102,8 @@ class ChatClient(Generic[Deps]):
             that one raises, and answers again, at most twice.
         result_converter: converts the results of tools that have no converter of their own; as `Tool.result_converter`.
         augmentation: a pydantic model of fields that the model fills in each call, such as why it calls, of tools that
-            have none of their own; `CalledTool.fields` of the reply has them, and tools never get them.
+            have none of their own; `CalledTool.fields` of the reply has them, and tools never get them. Or a function
+            of the call's context that returns one, such as the tenant's, or None.
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
         on_tools_changed: called with an `McpServer` and its tools when it lists others than before. A server that
@@ -150,7 +151,7 @@ class ChatClient(Generic[Deps]):
         output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
         result_converter: ResultConverter | None = None,
-        augmentation: type[BaseModel] | None = None,
+        augmentation: Augmentations | None = None,
         on_question: OnQuestion | None = None,
         on_tools_changed: OnToolsChanged | None = None,
         on_progress: OnProgress | None = None,
@@ -382,9 +383,10 @@ class ChatClient(Generic[Deps]):
         toolset: Toolset
         tools: Sequence[Tool]
         stored: Sequence[Message]
+        augmentation: type[BaseModel] | None = None
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
-                toolset, tools = await self._tools.toolset(settings.get("tools"), context)
+                toolset, tools, augmentation = await self._tools.toolset(settings.get("tools"), context)
                 stored = await load(store, key) if store is not None and key is not None else ()
         except TimeoutError:
             if not limit.expired():
@@ -402,8 +404,8 @@ class ChatClient(Generic[Deps]):
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
         client_tools = settings.get("client_tools", ())
-        if self._tools.augmentation is not None:
-            client_tools = self._tools.augmented(client_tools)
+        if augmentation is not None:
+            client_tools = augmented(client_tools, augmentation)
         fields: dict[str, frozenset[str]] = {}
         for tool in (*tools, *client_tools):
             if tool.augmentation is not None:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 ToolSource = object
 # Asked for the tools at each call. Sync functions run in a thread.
 ToolProvider = Callable[[ToolContext[Any]], Awaitable[Iterable[ToolSource]] | Iterable[ToolSource]]
+# A model of fields, or a function that says at each call which the call has; sync functions run in a thread.
+Augmentations = (
+    type[BaseModel] | Callable[[ToolContext[Any]], Awaitable[type[BaseModel] | None] | type[BaseModel] | None]
+)
 # In seconds, of a provider.
 PROVIDER_SECONDS = 60.0
 
@@ -42,7 +46,7 @@ class ToolSources:
         secrets: Mapping[str, Mapping[str, str]] | None,
         search_over: int,
         result_converter: ResultConverter | None = None,
-        augmentation: type[BaseModel] | None = None,
+        augmentation: Augmentations | None = None,
         mcp_handlers: McpHandlers,
     ) -> None:
         self._resolvers = tuple(resolvers)
@@ -51,19 +55,19 @@ class ToolSources:
         self._mcp_handlers = mcp_handlers
         self._mcp: McpTools | None = None
         self._converter = result_converter
-        self.augmentation = augmentation
+        self._augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
         self._sources = [] if self._provider is not None else self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._sources if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
-        if augmentation is not None:
-            self.augmented(self._defaults.values())
+        if isinstance(augmentation, type):
+            augmented(self._defaults.values(), augmentation)
 
     async def toolset(
         self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]
-    ) -> tuple[Toolset, list[Tool]]:
-        """Return the tools of one call, as a toolset and as they are.
+    ) -> tuple[Toolset, list[Tool], type[BaseModel] | None]:
+        """Return the tools of one call, as a toolset and as they are, and the augmentation of the call.
 
         Args:
             own: the call's own, which replace the client's; None for these.
@@ -81,28 +85,25 @@ class ToolSources:
             tools += await self.mcp.of(source) if isinstance(source, McpServer) else [source]
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
-        if self.augmentation is not None:
-            tools = self.augmented(tools)
+        fields = await self._fields(context)
+        if fields is not None:
+            tools = augmented(tools, fields)
         check_deps(tools, context.deps)
         make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
         if any(map(has_config_functions, tools)):
             toolset = await called(HandedIn(make, (), "config", "ChatClient", FixedToolset))
         else:
             toolset = make()
-        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset, tools
+        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset, tools, fields
 
-    def augmented(self, tools: Iterable[Tool]) -> list[Tool]:
-        """Return tools with the client's augmentation, where they have none of their own and can have one.
-
-        Raises:
-            InvalidTool: one has a parameter with the name of a field.
-        """
-        return [
-            tool.replace(augmentation=self.augmentation)
-            if tool.augmentation is None and not tool.is_provider_side and takes_fields(tool.parameters)
-            else tool
-            for tool in tools
-        ]
+    async def _fields(self, context: ToolContext[Any]) -> type[BaseModel] | None:
+        """Return the augmentation of a call; a function of the context says it. Raises what that raises."""
+        if self._augmentation is None or isinstance(self._augmentation, type):
+            return self._augmentation
+        fields = await called(HandedIn(self._augmentation, (context,), "augmentation", "ChatClient"))
+        if fields is None or (isinstance(fields, type) and issubclass(fields, BaseModel)):
+            return fields
+        raise InvalidTool(f"augmentation of ChatClient gave {fields!r}, which is no pydantic model.")
 
     async def close(self) -> None:
         """Close the sessions with MCP servers."""
@@ -141,6 +142,20 @@ class ToolSources:
                 for source in single_sources(sources)
             ]
         )
+
+
+def augmented(tools: Iterable[Tool], fields: type[BaseModel]) -> list[Tool]:
+    """Return tools with an augmentation, where they have none of their own and can have one.
+
+    Raises:
+        InvalidTool: one has a parameter with the name of a field.
+    """
+    return [
+        tool.replace(augmentation=fields)
+        if tool.augmentation is None and not tool.is_provider_side and takes_fields(tool.parameters)
+        else tool
+        for tool in tools
+    ]
 
 
 def is_provider(tools: object) -> TypeIs[ToolProvider]:

@@ -9,12 +9,13 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assistant.client import CalledTool
 from assistant.toolkit import Tool
-from benchmarks.compatibility.turns import Call, Tally, run_calls
+from benchmarks.compatibility.turns import Call, Tally, Work, run_calls
 
 # Categories whose reference is calls with the values that are right. The others have no calls as their reference:
 # answers (memory, web search), or that nothing is to be called (irrelevance).
@@ -248,8 +249,8 @@ def _state(value: Any) -> Any:
     return value
 
 
-async def tallies(only: str = "") -> list[Tally]:
-    """Return what came of all categories, or those whose name has `only`."""
+def work() -> dict[str, Work]:
+    """Return what runs each category, by name."""
     data = Path(inspect.getfile(importlib.import_module("bfcl_eval"))).parent / "data"
-    results = [await single_turn(data, category) for category in SINGLE_TURN if only in category]
-    return results + [await multi_turn(data, category) for category in MULTI_TURN if only in category]
+    found: dict[str, Work] = {f"bfcl {name}": partial(single_turn, data, name) for name in SINGLE_TURN}
+    return {**found, **{f"bfcl {name}": partial(multi_turn, data, name) for name in MULTI_TURN}}

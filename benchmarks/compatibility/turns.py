@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,9 @@ class Tally:
     def line(self) -> str:
         counts = (self.calls, len(self.contradicting), len(self.refused), self.tasks, len(self.different))
         return f"| {self.name} | {' | '.join(f'{count:,}' for count in counts)} |"
+
+
+Work = Callable[[], Awaitable[Tally]]
 
 
 async def run_calls(tools: Iterable[Tool], rounds: Sequence[Sequence[Call]]) -> list[CalledTool]:

@@ -209,3 +209,30 @@ def test_the_fields_can_be_taken_off_again() -> None:
 async def test_the_history_keeps_what_the_model_wrote() -> None:
     reply = await client(lookup(), "Bob.", tools=[get_customer]).call([Message("user", "Who?")])
     assert "Bob asked" in reply.messages[1].tool_calls[0].arguments
+
+
+class Why(BaseModel):
+    why: str
+
+
+async def test_each_tenant_has_its_own_fields() -> None:
+    model = ScriptedModel(["ok", "ok", "ok"])
+
+    @tool
+    def look_up(number: int) -> str:
+        """Look something up."""
+        return str(number)
+
+    client = ChatClient(
+        model=model, tools=[look_up], augmentation=lambda context: Why if context.tenant.slug == "acme" else None
+    )
+    for tenant in ("acme", "globex"):
+        await client.call("?", context={"tenant": {"slug": tenant}})
+    parameters = [list(request.tools[0].parameters["properties"]) for request in model.requests]
+    assert parameters == [["why", "number"], ["number"]]
+
+
+async def test_a_function_that_gives_no_model_ends_the_call() -> None:
+    client = ChatClient(model=ScriptedModel(["ok"]), augmentation=lambda context: 7)  # type: ignore[arg-type, return-value]
+    with pytest.raises(InvalidTool, match="no pydantic model"):
+        await client.call("?")
