@@ -26,8 +26,11 @@ def _on_this_machine() -> Any:
 
 def add(client: Client, cast: Cast, url: str, *, name: str = "Own", key: str = "sk-canary") -> Provider:
     form = {"tenant": str(cast.acme.pk), "name": name, "base_url": url, "default_model": "fake", "prices": "{}"}
-    client.post(f"{LIST}add/", {**form, "new_api_key": key})
-    return Provider.objects.get(name=name)
+    saved = client.post(f"{LIST}add/", {**form, "new_api_key": key})
+    row = Provider.objects.get(name=name)
+    # The page that says whether it is in use.
+    assert saved["location"] == f"{LIST}{row.pk}/change/"
+    return row
 
 
 def answering(cast: Cast) -> set[str]:
@@ -54,12 +57,16 @@ def test_a_saved_provider_answers_for_nobody_and_says_what_it_will_get(
     assert "Set a cap of spend" not in page(amys, row)
 
 
-def test_only_the_first_key_is_told_what_is_sent(amys: Client, cast: Cast, fake_provider: FakeProvider) -> None:
-    local = page(amys, add(amys, cast, fake_provider.url, name="Local", key=""))
-    first = page(amys, add(amys, cast, fake_provider.url, name="First"))
-    second = page(amys, add(amys, cast, fake_provider.url, name="Second"))
-    assert ["gets what these assistants are asked" in shown for shown in (local, first, second)] == [False, True, False]
-    assert all("Not in use yet." in shown for shown in (local, first, second))
+def test_what_is_sent_is_told_until_a_key_is_in_use(amys: Client, cast: Cast, fake_provider: FakeProvider) -> None:
+    rows = [add(amys, cast, fake_provider.url, name=name, key=name[:-1]) for name in ("1", "sk-2", "sk-3")]
+    assert told(amys, rows) == [False, True, True]
+    page(amys, rows[1], "use")
+    assert told(amys, rows) == [False, False, False]
+    assert ["Not in use yet." in page(amys, row) for row in rows] == [True, False, True]
+
+
+def told(client: Client, rows: list[Provider]) -> list[bool]:
+    return ["gets what these assistants are asked" in page(client, row) for row in rows]
 
 
 def test_a_test_that_succeeds_puts_it_into_use(amys: Client, cast: Cast, fake_provider: FakeProvider) -> None:

@@ -77,6 +77,12 @@ class ProviderPages(ProviderAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ProviderList
 
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
+        """Lead to the page of a provider that is not in use yet, which says so, and what will be sent to it."""
+        if obj.is_untested:
+            return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[obj.pk]))
+        return super().response_post_save_add(request, obj)
+
     @admin.display(description=gettext_lazy("used by"))
     def used_by(self, provider: Any) -> str:
         """Return how many use it; on its own page this is computed for it alone."""
@@ -158,14 +164,15 @@ class ProviderPages(ProviderAdmin):
 def first_use_of(provider: Provider) -> dict[str, Any]:
     """Return what the page of a tenant's provider says before it is in use.
 
-    With the tenant's first key of a provider that is where what goes, and of a cap of spend: a server without a key is
-    the tenant's own.
+    Where the tenant uses no provider with a key yet, that is what goes where, and of a cap of spend: a server without a
+    key is the tenant's own.
     """
     keys = Provider.objects.filter(tenant=provider.tenant_id).exclude(api_key="")
     has_key = keys.filter(pk=provider.pk).exists()
+    has_others = keys.filter(is_untested=False).exclude(pk=provider.pk).exists()
     limits = TenantLimits.objects.filter(tenant=provider.tenant_id).first()
     return {
-        "is_first_key": has_key and not keys.exclude(pk=provider.pk).exists(),
+        "is_first_key": has_key and not has_others,
         "host": urlsplit(provider.base_url).hostname or "",
         "has_cap": bool(limits and (limits.tenant_cost_per_month or limits.tenant_cost_per_day)),
         "limits": reverse("admin:assistant_tenant_spend", args=[provider.tenant_id]),
