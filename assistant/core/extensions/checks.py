@@ -70,7 +70,8 @@ async def _guard(guardrails: Sequence[Guardrail], option: str, text: str, run: E
 
 async def _called(function: Callable[..., Any], option: str, value: Any, run: ExtensionRun[None]) -> Any:
     arguments = (value, run.context)
-    asked = HandedIn(function, arguments, option, "ChatClient", seconds=CHECK_SECONDS, grace=run.grace)
+    seconds = CHECK_SECONDS
+    asked = HandedIn(function, arguments, option, "ChatClient", seconds=seconds, grace=run.grace, on_left=run.on_left)
     answer = await called(asked)
     if inspect.isgenerator(answer) or inspect.isasyncgen(answer):
         raise NoAnswer(f"{asked.label} gave a generator, so that it has checked nothing")

@@ -14,6 +14,7 @@ from assistant.core.llm.protocol import Model, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit.calls.handed_in import OnLeft
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.logs import log_extra
 
@@ -78,6 +79,11 @@ class ExtensionRun(Generic[State]):
     def finish_reason(self) -> str:
         """Why the model ended its last answer; "" before it has given one."""
         return self._transcript.finish_reason
+
+    @property
+    def on_left(self) -> OnLeft:
+        """What notes in the run's trace that a function goes on without being waited for."""
+        return self._transcript.timeline.leave
 
     def tell(self, name: str, value: Any) -> None:
         """Send the clients an event of the type `CUSTOM`, with a JSON value, before the run's next event."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.values.messages import Reply
+from assistant.toolkit.calls.handed_in import OnLeft
 from assistant.toolkit.calls.stopping import GRACE_SECONDS, stop
 
 logger = logging.getLogger(__name__)
@@ -29,18 +30,27 @@ class AnswerReader:
         name: of the model, for the log.
         run_id: of the run, for the log; "" outside of runs.
         grace: how many seconds the model may take to clean up.
+        on_left: as of `HandedIn`, with the model's name.
 
     Attributes:
         ready: the items that `next` would return without waiting.
     """
 
     def __init__(
-        self, opened: Callable[[], AsyncIterator[Delta | Reply]], *, name: str, run_id: str, grace: float
+        self,
+        opened: Callable[[], AsyncIterator[Delta | Reply]],
+        *,
+        name: str,
+        run_id: str,
+        grace: float,
+        on_left: OnLeft | None = None,
     ) -> None:
         self._opened = opened
         self._name = name
         self._run_id = run_id
         self._grace = grace
+        self._on_left = on_left
+        self._note_end: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
         self.ready: deque[Delta | Reply] = deque()
         self._failure: Exception | None = None
@@ -98,6 +108,7 @@ class AnswerReader:
         finally:
             if not task.done() and not await stop(task, 0.0 if is_idle else self._grace):
                 self._log("goes on %.3g seconds after it was stopped, and is not waited for", self._grace)
+                self._note_end = self._on_left(self._name) if self._on_left is not None else None
                 task.add_done_callback(self._ended)
 
     async def _read(self) -> None:
@@ -149,6 +160,8 @@ class AnswerReader:
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not log it
+        if self._note_end is not None:
+            self._note_end()
         self._log("ended %.3g seconds after its beginning", time.perf_counter() - self._began)
 
     def _log(self, what: str, *values: object) -> None:

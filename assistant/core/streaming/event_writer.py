@@ -199,7 +199,8 @@ class AnswerStream:
             grace: how many seconds the model may take to clean up.
         """
         opened = partial(self._open, model, request)
-        self._reader = AnswerReader(opened, name=model.name, run_id=run_id, grace=grace)
+        leave = self._transcript.timeline.leave
+        self._reader = AnswerReader(opened, name=model.name, run_id=run_id, grace=grace, on_left=leave)
         return self._reader
 
     async def close(self) -> None:

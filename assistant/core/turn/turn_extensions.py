@@ -97,6 +97,7 @@ class TurnExtensions:
                 kind,
                 extension.seconds,
                 self._plan.calls.grace,
+                self._transcript.timeline.leave,
             )
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -15,6 +15,8 @@ from assistant.toolkit.text import clean_text
 # A turn has as many rounds and calls as its limits allow; more than these are not kept.
 MAX_ROUNDS = 100
 MAX_CALLS = 300
+MAX_LEFT = 20
+MAX_NAME = 200
 MAX_REASON = 1_000
 # The same for a request that was replaced by another one.
 MAX_FAILED = 500
@@ -49,6 +51,8 @@ class Timeline:
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
         fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
         written_calls: how many answers had calls of tools as text, by what became of them: "run" or "failed".
+        left: what was not waited for any more (`name`), since when (`at`), and for how long it then went on (`ms`; None
+            if it has not ended before the turn): models and functions that were handed in. Tools have their calls.
         error: the `id` of the failure in the log, and the provider's own `reason`, which names statuses and codes.
     """
 
@@ -57,6 +61,7 @@ class Timeline:
     error: dict[str, str] = field(default_factory=dict)
     fallback: dict[str, Any] = field(default_factory=dict)
     written_calls: dict[str, int] = field(default_factory=dict)
+    left: list[dict[str, Any]] = field(default_factory=list)
     _began: float = field(default_factory=time.perf_counter)
     _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _round: dict[str, Any] | None = None
@@ -115,6 +120,18 @@ class Timeline:
         """Note that an answer had calls of tools as text."""
         self.written_calls[outcome] = self.written_calls.get(outcome, 0) + 1
 
+    def leave(self, name: str) -> Callable[[], None]:
+        """Note that something is not waited for any more; return what notes its end, in any thread."""
+        since = self._now()
+        entry = {"name": clean_text(name)[:MAX_NAME], "at": since, "ms": None}
+        if len(self.left) < MAX_LEFT:
+            self.left.append(entry)
+
+        def ended() -> None:
+            entry["ms"] = self._now() - since
+
+        return ended
+
     def break_off(self) -> None:
         """End the round that is open, if one is."""
         if self._round is not None:
@@ -145,6 +162,7 @@ class Timeline:
             "error": self.error,
             "fallback": self.fallback,
             "written_calls": self.written_calls,
+            "left": [dict(entry) for entry in self.left],
         }
         return {name: value for name, value in found.items() if value}
 

@@ -189,7 +189,7 @@ class _Round:
 
     def left_running(self, job: Future[Any]) -> None:
         if self._current is not None and math.isfinite(self._current[1].limit):
-            note_hanging(self._current[1].label, job)
+            note_hanging(self._current[1], job)
 
 
 async def _ask_in_thread(work: Iterable[_Asking], until: float) -> None:

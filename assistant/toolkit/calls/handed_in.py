@@ -34,6 +34,10 @@ THREAD_SECONDS = 60.0
 MAX_HANGING = 2
 
 
+# Notes that something goes on without being waited for; returns what notes its end, in any thread.
+OnLeft = Callable[[str], Callable[[], None]]
+
+
 class NoAnswer(ToolsError):
     """A function that was handed in has given no answer; the message names it and says why, for the log."""
 
@@ -48,6 +52,7 @@ class HandedIn:
         kind: the type of its answer; None for any.
         seconds: the time that it has; None for `CHECK_SECONDS`, infinite for as long as the caller waits.
         grace: how many seconds it may take to clean up when its caller is cancelled.
+        on_left: called with its label when it is not waited for any more; what it returns is called at its end.
     """
 
     function: Callable[..., Any]
@@ -57,6 +62,7 @@ class HandedIn:
     kind: type | None = None
     seconds: float | None = None
     grace: float = GRACE_SECONDS
+    on_left: OnLeft | None = None
 
     @property
     def limit(self) -> float:
@@ -236,7 +242,7 @@ async def _stop(task: asyncio.Task[Any], asked: HandedIn, grace: float) -> None:
         await stop(task, grace)
     finally:
         if not task.done():
-            note_hanging(asked.label, task)
+            note_hanging(asked, task)
 
 
 def checked_answer(answer: Answer) -> Answer:
@@ -255,9 +261,11 @@ _hanging: Counter[str] = Counter()
 _hanging_lock = threading.Lock()
 
 
-def note_hanging(label: str, running: Future[Any] | asyncio.Task[Any]) -> None:
+def note_hanging(asked: HandedIn, running: Future[Any] | asyncio.Task[Any]) -> None:
     """Count a call that runs on after its time, until it ends."""
+    label = asked.label
     began = time.perf_counter()
+    note_end = asked.on_left(label) if asked.on_left is not None else None
 
     def ended(finished: Any) -> None:
         with _hanging_lock:
@@ -266,6 +274,8 @@ def note_hanging(label: str, running: Future[Any] | asyncio.Task[Any]) -> None:
                 del _hanging[label]
         if isinstance(finished, asyncio.Task) and not finished.cancelled():
             finished.exception()  # retrieved, so that asyncio does not log it
+        if note_end is not None:
+            note_end()
         logger.warning("%s ended %.3g seconds after it was given up", label, time.perf_counter() - began)
 
     with _hanging_lock:

@@ -120,13 +120,18 @@ STUBBORN = {
 async def test_a_turn_ends_with_its_time(what: str, caplog: pytest.LogCaptureFixture) -> None:
     plan = STUBBORN[what]()
     plan = replace(plan, settings=replace(plan.settings, limits=Limits(seconds=0.1)))
-    events = [event async for event in run_turn(plan)]
+    transcript = Transcript()
+    events = [event async for event in run_turn(plan, transcript)]
     assert isinstance(events[-1], RunError) and events[-1].code == "limit_reached"
     assert not ended.is_set() and "is not waited for" in caplog.text
+    (left,) = transcript.timeline.as_json()["left"]
+    assert left["name"] and left["at"] >= 0 and left["ms"] is None
     ended.set()
     for _ in range(5):
         await asyncio.sleep(0)
     assert "ended" in caplog.text
+    (left,) = transcript.timeline.as_json()["left"]
+    assert left["ms"] >= 0
 
 
 @pytest.mark.parametrize("what", STUBBORN)

@@ -84,6 +84,7 @@ class Waterfall:
         choices: what was chosen for this run: `options` of the model, `client_tools`, and `context`, the names in the
             tool context.
         reason: the provider's own reason of a failure.
+        left: what was not waited for any more: its `name`, since when (`at`), and for how long it then went on (`ms`).
         fallback: the `provider` and `model` that took over and the `reason`; empty if none did.
     """
 
@@ -99,6 +100,7 @@ class Waterfall:
     error_id: str = ""
     reason: str = ""
     fallback: Mapping[str, Any] = field(default_factory=dict)
+    left: Sequence[Mapping[str, Any]] = ()
 
 
 def waterfalls(*, runs: Sequence[Run], tenant_id: int) -> dict[int, Waterfall]:
@@ -162,6 +164,7 @@ def _waterfall(
         error_id=str(error.get("id", "")),
         reason=str(error.get("reason", "")),
         fallback=found if isinstance(found := kept.get("fallback"), dict) else {},
+        left=_list(kept.get("left")),
     )
 
 

@@ -153,6 +153,15 @@ def test_a_configuration_of_an_unknown_form_is_not_shown(amys: Client, cast: Cas
     assert "are not known" in page(amys, run)
 
 
+def test_what_a_run_did_not_wait_for_is_shown_with_its_end(amys: Client, cast: Cast) -> None:
+    run = recorded(cast)
+    left = [{"name": "<b>fake", "at": 400, "ms": None}, {"name": "Plain.check_answer", "at": 500, "ms": 30}]
+    Run.objects.filter(pk=run.pk).update(timeline={**TIMELINE, "left": left})
+    text = page(amys, run)
+    assert "&lt;b&gt;fake was not waited for any more after 400 ms, and went on after the run." in text
+    assert "Plain.check_answer was not waited for any more after 500 ms. It ended 30 ms later." in text
+
+
 def test_a_run_without_a_timeline_has_the_times_of_its_calls(cast: Cast) -> None:
     run = say_something(cast)
     ToolCall.objects.filter(run=run).update(started_at=run.started_at + timedelta(milliseconds=250), duration_ms=40)
