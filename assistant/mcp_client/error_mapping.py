@@ -55,7 +55,7 @@ MAX_SAID = 4_000
 _FAILURE = "tenant-assistant/failure"
 _SAID = "tenant-assistant/said"
 # What statuses of HTTP say; another one below 500 refuses the request.
-_KINDS: dict[int, FailureKind] = {401: "unauthorized", 403: "forbidden", 408: "failing", 429: "failing"}
+_KINDS: dict[int, FailureKind] = {401: "unauthorized", 403: "forbidden", 408: "failing", 429: "busy"}
 # Failures about the request itself, whose words help who has made it.
 _EXPLAINED = frozenset({"forbidden", "error"})
 

@@ -9,6 +9,7 @@ from assistant.toolkit import ToolError
 FailureKind = Literal[
     "unreachable",
     "failing",
+    "busy",
     "timeout",
     "unauthorized",
     "forbidden",
@@ -23,6 +24,7 @@ FailureKind = Literal[
 SENTENCES: dict[FailureKind, str] = {
     "unreachable": "The external server cannot be reached. Try again later.",
     "failing": "The external server answered that it is failing. Try again later.",
+    "busy": "The external server is receiving too many requests. Try again later.",
     "timeout": "The external server did not answer in time. Try again later.",
     "unauthorized": "The external server did not accept our credentials. An administrator can set them.",
     "forbidden": "The external server does not allow this.",

@@ -31,7 +31,7 @@ async def refused(provider: FakeProvider, status: int, body: Any) -> RemoteFailu
     [
         (401, "unauthorized", "did not accept our credentials"),
         (403, "forbidden", "does not allow this"),
-        (429, "failing", "is failing. Try again later"),
+        (429, "busy", "is receiving too many requests. Try again later"),
     ],
 )
 async def test_a_refusal_of_the_key_is_told_from_one_of_the_request(

@@ -215,7 +215,13 @@ async def test_what_can_only_be_the_answer_to_a_request_is_read_as_that(raw: Out
 
 @pytest.mark.parametrize(
     ("status", "kind", "may_have_run"),
-    [(401, "unauthorized", False), (403, "forbidden", False), (500, "failing", True), (503, "failing", True)],
+    [
+        (401, "unauthorized", False),
+        (403, "forbidden", False),
+        (429, "busy", False),
+        (500, "failing", True),
+        (503, "failing", True),
+    ],
 )
 async def test_a_refusal_of_one_call_is_told_as_one_of_the_session(
     raw: Outside, status: int, kind: str, may_have_run: bool

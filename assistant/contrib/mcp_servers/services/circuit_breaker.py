@@ -20,7 +20,7 @@ from assistant.mcp_client import RemoteFailure
 COOLDOWN = timedelta(seconds=60)
 # Failures of kinds in `_COUNTED` may concern a single request. They open a circuit only if this many occur in a row.
 MAX_FAILURES = 3
-_COUNTED = frozenset({"failing", "ended", "protocol", "too long"})
+_COUNTED = frozenset({"failing", "busy", "ended", "protocol", "too long"})
 # The columns of a closed circuit, as of new credentials.
 INITIAL_COLUMNS: Mapping[str, Any] = {"failures": 0, "rests_until": None}
 
