@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -63,6 +63,9 @@ _GOES_ON = {mark: re.compile(pattern) for mark, pattern in NOTATIONS.items()}
 _OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>", "<TOOLCALL>", "functools")
 # Characters after a mark after which it is certain whether a call follows.
 CERTAIN = 200
+# Characters that tell whether a text begins with a call.
+LOOKED_AT = max(map(len, NOTATIONS)) + CERTAIN
+_MARKS = tuple(NOTATIONS)
 # What a mark, or a call without one, can begin with.
 BEGINNINGS = re.compile(r"[<\[{]")
 # A call as JSON without a mark, without white space, up to the name and after it.
@@ -74,6 +77,12 @@ _BARE_CALL = (
 )
 _BARE = (*_BARE_CALL, *(f'{{"tool_calls":[{opening}' for opening in _BARE_CALL))
 _AFTER_NAME = ('","arguments":', '","parameters":')
+# The same, and a call as Python, with what may follow the name.
+_BARE_PARTS = (("[", ("(",)), *((one, _AFTER_NAME) for opening in _BARE for one in (opening, f"[{opening}")))
+_BARE_NAMED = re.compile(
+    rf'\[({_NAME})\(|\[?(?:\{{"tool_calls":\[)?\{{(?:"type":"function",)?(?:"function":\{{)?'
+    rf'"name":"({_NAME})","(?:arguments|parameters)":'
+)
 _BLANKS = re.compile(r"\s+")
 _ENDS = re.compile(
     r"(?:</tool_call>|</tool_calls>|<\|/tool_call\|>|</function>|</function_calls>|</minimax:tool_call>"
@@ -137,14 +146,16 @@ class Beginning(NamedTuple):
 _NO_CALL = Beginning(False)
 
 
-def beginning_of(text: str, names: Iterable[str], *, begins_line: bool) -> Beginning:
+def beginning_of(text: str, names: Collection[str], *, begins_line: bool) -> Beginning:
     """Return whether a text begins with a call.
 
     Args:
+        text: of which the first `LOOKED_AT` characters count.
         names: of the tools that were offered.
         begins_line: whether the text begins a line; within a line only marks are looked for that nobody writes.
     """
-    for mark, goes_on in _GOES_ON.items():
+    is_certain = len(text) >= LOOKED_AT and not text.startswith(_MARKS)
+    for mark, goes_on in () if is_certain else _GOES_ON.items():
         if not begins_line and mark in _OF_LINES:
             continue
         if text.startswith(mark):
@@ -157,17 +168,24 @@ def beginning_of(text: str, names: Iterable[str], *, begins_line: bool) -> Begin
     return _bare_beginning(text, names) if begins_line and text[:1] in ("{", "[") else _NO_CALL
 
 
-def _bare_beginning(text: str, names: Iterable[str]) -> Beginning:
+def _bare_beginning(text: str, names: Collection[str]) -> Beginning:
     compact = _BLANKS.sub("", text[:CERTAIN])
-    is_open = False
-    for name in names:
-        python = f"[{name}("
-        json_texts = (f"{opening}{name}" for opening in (*_BARE, *(f"[{one}" for one in _BARE)))
-        wanted = [python, *(f"{begun}{after}" for begun in json_texts for after in _AFTER_NAME)]
-        if any(compact.startswith(one) for one in wanted):
-            return Beginning(True, is_marked=False)
-        is_open = is_open or any(one.startswith(compact) for one in wanted)
-    return Beginning(None, is_marked=False) if is_open and len(text) < CERTAIN else _NO_CALL
+    found = _BARE_NAMED.match(compact)
+    if found is not None and (found[1] or found[2]) in names:
+        return Beginning(True, is_marked=False)
+    is_open = len(text) < CERTAIN and _can_become_bare(compact, names)
+    return Beginning(None, is_marked=False) if is_open else _NO_CALL
+
+
+def _can_become_bare(compact: str, names: Collection[str]) -> bool:
+    for opening, after_name in _BARE_PARTS:
+        if opening.startswith(compact):
+            return True
+        if compact.startswith(opening):
+            rest = compact[len(opening) :]
+            if any(f"{name}{after}".startswith(rest) for name in names for after in after_name):
+                return True
+    return False
 
 
 def read_calls(text: str, schemas: Schemas) -> tuple[list[WrittenCall], str]:

@@ -8,7 +8,15 @@ from dataclasses import replace
 
 from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, TextDelta
 from assistant.core.values.messages import Reply, ToolCall
-from assistant.providers.call_notations import BEGINNINGS, NotACall, Schemas, WrittenCall, beginning_of, read_calls
+from assistant.providers.call_notations import (
+    BEGINNINGS,
+    LOOKED_AT,
+    NotACall,
+    Schemas,
+    WrittenCall,
+    beginning_of,
+    read_calls,
+)
 from assistant.toolkit import Tool
 from assistant.toolkit.translation import gettext_noop
 
@@ -18,6 +26,10 @@ MAX_HELD = 65_536
 MAX_BLANK = 200
 # Characters of a call within which its tool is named; a text that names none until then is passed on.
 MAX_BEFORE_NAME = 400
+# Brackets of an answer that are looked at, and calls in its code, each of which takes time proportional to the text
+# before it. What follows is text.
+MAX_BRACKETS = 5_000
+MAX_IN_CODE = 100
 
 
 class WrittenCalls:
@@ -43,6 +55,8 @@ class WrittenCalls:
         self._size = 0
         self._has_begun = False
         self._is_call = self._is_whole = self._is_named = False
+        self._brackets = 0
+        self._in_code = 0
 
     def passed(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
         """Yield the deltas that may be shown."""
@@ -114,6 +128,10 @@ class WrittenCalls:
         text = self._held
         at = len(self._held)
         for found in BEGINNINGS.finditer(text) if self._schemas else ():
+            self._brackets += 1
+            if self._brackets > MAX_BRACKETS or self._in_code > MAX_IN_CODE:
+                self.is_idle = True
+                break
             is_call = self._begins_call(text, found.start())
             if is_call is not False:
                 at = found.start()
@@ -128,7 +146,7 @@ class WrittenCalls:
 
     def _begins_call(self, text: str, at: int) -> bool | None:
         """Return whether a call begins at a position of the text that is held back."""
-        rest = text[at:]
+        rest = text[at : at + LOOKED_AT]
         found = beginning_of(rest, self._schemas, begins_line=True)
         if found.is_call is False:
             return False
@@ -137,6 +155,7 @@ class WrittenCalls:
         if line.strip():
             found = beginning_of(rest, self._schemas, begins_line=False)
         is_code = before.count("```") % 2 == 1 or line.replace("```", "").count("`") % 2 == 1
+        self._in_code += is_code
         return False if is_code else found.is_call
 
     def released(self) -> Iterator[Delta]:

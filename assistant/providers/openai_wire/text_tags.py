@@ -6,7 +6,8 @@ it is passed on as it arrives; later on it is held back until it is closed, beca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from assistant.providers.call_notations import NO_SCHEMAS, NotACall, Schemas, read_calls
@@ -35,6 +36,9 @@ _STOPS = (
 )
 # The most characters of such tokens that are held back; of a longer repetition, one token is.
 _MAX_STOPS = 200
+_REPEATED_STOPS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, _STOPS))})\s*+)*+")
+_KNOWN = re.compile("|".join(map(re.escape, (*_ENDS, *_STOPS))))
+_LONGEST_TAG = max(map(len, (*_STOPS, *_ENDS)))
 Kind = Literal["text", "reasoning", "call"]
 Part = tuple[Kind, Any]
 
@@ -66,6 +70,7 @@ class TextTags:
         self._may_be_text: list[str] | None = [] if begins_inside else None
         self._skips_space = False
         self._found_tags = 0
+        self._has_begun = False  # the answer, with more than tags
 
     def add(self, text: str) -> Iterator[Part]:
         """Add a piece of text, and yield what is certain by now."""
@@ -113,7 +118,7 @@ class TextTags:
     def _without_stops(self, text: str) -> str:
         """Return the end of the answer without the tokens that end it; `</s>` also ends text that is struck out."""
         found = text.find("<")
-        if found < 0 or _after_stops(text[found:]) or ("</s>" in text and "<s>" in self._shown() + text):
+        if found < 0 or _after_stops(text, found) < len(text) or ("</s>" in text and "<s>" in self._shown() + text):
             return text
         return text[:found].rstrip()
 
@@ -121,9 +126,11 @@ class TextTags:
         if self._skips_space:  # models separate their reasoning from the answer by empty lines
             self._held = self._held.lstrip()
             self._skips_space = not self._held
-        start = self._held.find("<")
+        start = self._next_tag(0)
+        is_first = start >= 0 and not (self._found_tags or self._has_begun)
+        is_first = is_first and not (self._shown() + self._held[:start]).strip()
+        self._has_begun = self._has_begun or (start >= 0 and not is_first)
         while start >= 0:
-            is_first = not self._found_tags and not (self._shown() + self._held[:start]).strip()
             tags = (*self._tags, *_OTHERS) if is_first else self._tags
             tag = next((tag for tag in tags if self._held.startswith(tag, start)), "")
             self._found_tags += bool(tag)
@@ -135,17 +142,33 @@ class TextTags:
                 self._open = tag
                 self._is_streaming = tag != _CALL and not self._shown().strip()
                 return
-            found = self._held[start:]
-            rest = _after_stops(found)
-            if any(tag.startswith(rest) for tag in (*tags, *_STOPS)):  # the rest of a tag may follow, or nothing
-                if len(found) - len(rest) > _MAX_STOPS:  # a model that repeats them without end
-                    found = next(stop for stop in _STOPS if found.startswith(stop)) + rest
-                text, self._held = self._held[:start], found
+            after = _after_stops(self._held, start)
+            if self._may_be_cut(after, (*tags, *_STOPS)):  # the rest of a tag may follow, or nothing
+                text = self._held[:start]
+                if after - start > _MAX_STOPS:  # a model that repeats them without end
+                    stop = next(stop for stop in _STOPS if self._held.startswith(stop, start))
+                    self._held = stop + self._held[after:]
+                else:
+                    self._held = self._held[start:]
                 yield from _nonempty("text", text)
                 return
-            start = self._held.find("<", start + 1)
+            is_first = False
+            start = self._next_tag(max(after, start + 1))
         text, self._held = self._held, ""
         yield from _nonempty("text", text)
+
+    def _next_tag(self, at: int) -> int:
+        """Return the next position of a tag, or of a part of one at the end of the text; -1 if there is none."""
+        at_end = self._held.find("<", max(at, len(self._held) - _LONGEST_TAG))
+        found = _KNOWN.search(self._held, at, len(self._held) if at_end < 0 else at_end)
+        return found.start() if found is not None else at_end
+
+    def _may_be_cut(self, at: int, tags: Iterable[str]) -> bool:
+        """Return whether the text ends, from a position on, within one of the tags."""
+        if len(self._held) - at > _LONGEST_TAG:
+            return False
+        rest = self._held[at:]
+        return any(tag.startswith(rest) for tag in tags)
 
     def _inside(self) -> Iterator[Part]:
         tag, end = self._open, _ENDS[self._open]
@@ -204,11 +227,9 @@ class TextTags:
         return [("call", (call.name, call.arguments)) for call in calls]
 
 
-def _after_stops(text: str) -> str:
-    """Return what follows the tokens that end an answer, at the beginning of a text."""
-    while stop := next((stop for stop in _STOPS if text.startswith(stop)), ""):
-        text = text[len(stop) :].lstrip()
-    return text
+def _after_stops(text: str, start: int) -> int:
+    """Return the position after the tokens that end an answer, from a position of a text on."""
+    return _REPEATED_STOPS.match(text, start).end()  # type: ignore[union-attr]
 
 
 def _nonempty(kind: Kind, text: str) -> Iterator[Part]:
