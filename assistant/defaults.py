@@ -27,7 +27,7 @@ ASSISTANT_TENANT_WIRE_FORMATS = _env.words(
     ),
 )
 ASSISTANT_LOCAL_MODEL_PATH = _env.file("ASSISTANT_LOCAL_MODEL_PATH")
-# The address of `local_model serve`; `manage.py demo` sets it for the server that it starts.
+# The address of `assistant_local_model serve`; `manage.py assistant_demo` sets it for the server that it starts.
 ASSISTANT_LOCAL_MODEL_URL = _env.url("ASSISTANT_LOCAL_MODEL_URL")
 
 # The Redis that several server processes share. Without it there can be only one process.
@@ -49,13 +49,13 @@ ASSISTANT_METRICS_TENANTS = _env.number("ASSISTANT_METRICS_TENANTS", 0)
 # Whether each process measures how long its event loop is held, and names the task that holds it.
 ASSISTANT_LOOP_WATCH = _env.flag("ASSISTANT_LOOP_WATCH", True)
 
-# Whether PostgreSQL limits statements to the visible tenants; `manage.py row_level_security` installs the policies.
+# Whether PostgreSQL limits statements to the visible tenants, by the policies of `assistant_row_level_security`.
 ASSISTANT_ROW_LEVEL_SECURITY = _env.flag("ASSISTANT_ROW_LEVEL_SECURITY")
 
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 ASSISTANT_STATIC_FROM_SERVER = _env.flag("ASSISTANT_STATIC_FROM_SERVER", True)
 
-# Whether servers apply retention; otherwise cron runs `apply_retention`.
+# Whether servers apply retention; otherwise cron runs `assistant_apply_retention`.
 ASSISTANT_RETENTION_FROM_SERVER = _env.flag("ASSISTANT_RETENTION_FROM_SERVER", True)
 
 # For how many days records are kept if the tenant sets no period, and the longest period it can set; 0: no limit.

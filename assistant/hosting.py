@@ -1,7 +1,7 @@
 """Keeps tenants and memberships in sync with a host project's own models.
 
 The setting `ASSISTANT_TENANTS` names a subclass of `HostTenants`. When the project saves or deletes rows, tenants are
-updated in the same transaction. `manage.py sync_tenants` does it for older rows and those written in bulk.
+updated in the same transaction. `manage.py assistant_sync_tenants` does it for older rows and those written in bulk.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def connect_signals() -> None:
 
 def _connect(signal: Any, sender: type[models.Model], name: str, act: Callable[[Any], object]) -> None:
     def receive(instance: Any, raw: bool = False, **_: Any) -> None:
-        # `raw` is set for fixtures, whose rows are loaded in any order; `sync_tenants` has to be run after them.
+        # `raw` is set for fixtures, whose rows are loaded in any order; run `assistant_sync_tenants` after them.
         if not raw:
             act(instance)
 

@@ -102,6 +102,7 @@ INSTALLED_APPS = [
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
     "assistant.contrib.data",
+    "config.apps.CheckoutConfig",
     "config.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

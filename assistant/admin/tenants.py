@@ -37,7 +37,7 @@ class TenantAdmin(TenantScopedAdmin):
     """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 
     tenant_path = "pk"
-    # A tenant is erased with its files, and its runs are stopped first: by `manage.py delete_tenant`.
+    # A tenant is erased with its files, and its runs are stopped first: by `manage.py assistant_delete_tenant`.
     possible_actions: Collection[str] = frozenset({"view", "add", "change"})
     tenant_admins_may = frozenset({"view", "change"})
     list_display: tuple[Any, ...] = ("name", "slug", "timezone", "is_active", "created_at")

@@ -1,4 +1,4 @@
-"""Retention: how long a tenant's records are kept. `manage.py apply_retention` deletes older ones."""
+"""Retention: how long a tenant's records are kept. `manage.py assistant_apply_retention` deletes older ones."""
 
 from __future__ import annotations
 

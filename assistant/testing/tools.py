@@ -34,7 +34,8 @@ def find_tenant(row: Any) -> Tenant:
     found = Tenant.objects.filter(external_id=str(row.pk)).first()
     if found is None:
         raise LookupError(
-            f"{row!r} has no tenant. Rows that `bulk_create`, `update` or `loaddata` write get one by `sync_tenants`."
+            f"{row!r} has no tenant. Rows that `bulk_create`, `update` or `loaddata` write get one by "
+            "`assistant_sync_tenants`."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""`manage.py chat`: a conversation in the terminal is stored like any other."""
+"""`manage.py assistant_chat`: a conversation in the terminal is stored like any other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def talk(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": database_url()}
     return subprocess.run(
-        [str(forked_python()), "manage.py", "chat", *arguments],
+        [str(forked_python()), "manage.py", "assistant_chat", *arguments],
         cwd=settings.BASE_DIR,
         env=environment,
         input=said,
@@ -109,11 +109,11 @@ def test_a_question_is_answered_in_the_terminal(
 )
 def test_an_error_names_what_does_not_exist(cast: Cast, arguments: list[str], named: str) -> None:
     with pytest.raises(CommandError, match=named):
-        call_command("chat", *arguments)
+        call_command("assistant_chat", *arguments)
 
 
 def test_the_default_member_is_never_an_end_user(cast: Cast) -> None:
     Membership.objects.filter(tenant=cast.acme).delete()
     save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Chris", context={})
     with pytest.raises(CommandError, match="It has no members"):
-        call_command("chat", "acme")
+        call_command("assistant_chat", "acme")

@@ -17,5 +17,6 @@ def test_every_command_that_works_on_tenants_is_an_operators() -> None:
     others = {name for name, one in commands.items() if not getattr(one, "works_on_tenants", False)}
     assert all(isinstance(one, OperatorCommand) for one in commands.values())
     assert others == {
-        "assistant_check", "assistant_deploy_files", "assistant_worker", "local_model", "row_level_security",
+        "assistant_check", "assistant_deploy_files", "assistant_worker", "assistant_local_model",
+        "assistant_row_level_security",
     }  # fmt: skip

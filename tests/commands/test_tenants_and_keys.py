@@ -21,21 +21,21 @@ def run(*arguments: str, **options: Any) -> str:
 
 
 def test_a_tenant_is_made_with_its_owner(cast: Cast) -> None:
-    run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar", "--timezone", "Europe/Vienna")
+    run("assistant_create_tenant", "initech", "--name", "Initech", "--owner", "oscar", "--timezone", "Europe/Vienna")
     place = Membership.objects.get(tenant__slug="initech")
     assert (place.user, place.role, place.tenant.timezone) == (cast.oscar, "owner", "Europe/Vienna")
     assert place.user.is_staff
 
 
 def test_the_owner_of_a_new_tenant_can_chat_at_once(cast: Cast) -> None:
-    run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar")
+    run("assistant_create_tenant", "initech", "--name", "Initech", "--owner", "oscar")
     (assistant,) = with_prompt(Assistant.objects.filter(tenant__slug="initech"))
     assert assistant.slug == "assistant" and "assistant of Initech" in assistant.published_text
 
 
 def test_the_assistant_gets_the_prompt_and_tools_that_are_named(cast: Cast) -> None:
     options = {"assistant": "help-desk", "prompt": "Be kind.", "tools": "current_time, calculate"}
-    run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar", **options)
+    run("assistant_create_tenant", "initech", "--name", "Initech", "--owner", "oscar", **options)
     (assistant,) = with_prompt(Assistant.objects.filter(tenant__slug="initech"))
     assert (assistant.slug, assistant.name, assistant.published_text) == ("help-desk", "Help Desk", "Be kind.")
     on = ToolSetting.objects.filter(tenant=assistant.tenant, policy="on").values_list("tool", flat=True)
@@ -44,7 +44,7 @@ def test_the_assistant_gets_the_prompt_and_tools_that_are_named(cast: Cast) -> N
 
 def test_nothing_is_made_with_an_unknown_tool(cast: Cast) -> None:
     with pytest.raises(CommandError, match="no tool 'fly'"):
-        run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar", tools="fly")
+        run("assistant_create_tenant", "initech", "--name", "Initech", "--owner", "oscar", tools="fly")
     assert Tenant.objects.count() == 2
 
 
@@ -59,12 +59,12 @@ def test_nothing_is_made_with_an_unknown_tool(cast: Cast) -> None:
 )
 def test_a_wrong_value_is_named_and_nothing_is_made(cast: Cast, slug: str, owner: str, zone: str, named: str) -> None:
     with pytest.raises(CommandError, match=named):
-        run("create_tenant", slug, "--name", "Initech", "--owner", owner, "--timezone", zone)
+        run("assistant_create_tenant", slug, "--name", "Initech", "--owner", owner, "--timezone", zone)
     assert Tenant.objects.count() == 2
 
 
 def test_a_key_stands_alone_on_the_last_line_and_works(cast: Cast) -> None:
-    key = run("create_api_key", "acme", "alice", "--scopes", "chat,read", "--expires", "30").splitlines()[-1]
+    key = run("assistant_create_api_key", "acme", "alice", "--scopes", "chat,read", "--expires", "30").splitlines()[-1]
     member = member_by_key(key=key)
     assert member is not None
     assert (member.user.username, member.scopes) == ("alice", {"chat", "read"})
@@ -83,7 +83,7 @@ def test_a_key_stands_alone_on_the_last_line_and_works(cast: Cast) -> None:
 )
 def test_a_key_that_cannot_be_made_says_why(cast: Cast, arguments: list[str], named: str) -> None:
     with pytest.raises(CommandError, match=named):
-        run("create_api_key", *arguments)
+        run("assistant_create_api_key", *arguments)
 
 
 def test_the_catalogue_is_listed(db: None) -> None:

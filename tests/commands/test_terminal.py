@@ -1,4 +1,4 @@
-"""What `manage.py chat` prints of events, and how it reads answers to questions."""
+"""What `manage.py assistant_chat` prints of events, and how it reads answers to questions."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_the_installed_package_is_what_runs_and_asks_for_no_migration(project: P
         "from django.core.management import call_command\n"
         "call_command('check', fail_level='WARNING')\n"
         "call_command('makemigrations', check_changes=True, dry_run=True)\n"
-        "call_command('sync_tenants')\n"
+        "call_command('assistant_sync_tenants')\n"
     )
     assert str(project.folder.parent / "site") in told
     assert "2 tenants synced; 0 " in told
@@ -160,7 +160,7 @@ def test_the_pages_stand_below_the_projects_own_address(project: Project) -> Non
 
 
 def test_rest_is_the_same_whatever_the_projects_own_api_is_set_to(project: Project) -> None:
-    key = project.manage("create_api_key", "acme", "alice@crm.example").splitlines()[-1]
+    key = project.manage("assistant_create_api_key", "acme", "alice@crm.example").splitlines()[-1]
     with httpx2.Client(base_url=f"{project.server.url}/assistant/api/", timeout=30) as client:
         client.headers["Authorization"] = f"Bearer {key}"
         thread = client.post("v1/tenants/acme/conversations/", json={"assistant": "helper"}).json()["id"]
@@ -206,7 +206,9 @@ def invoices(request: Recorded) -> Answer:
 
 
 def test_every_door_works_though_the_projects_requests_are_transactions(project: Project) -> None:
-    key = project.manage("create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools").splitlines()[-1]
+    key = project.manage(
+        "assistant_create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools"
+    ).splitlines()[-1]
     with httpx2.Client(base_url=f"{project.server.url}/assistant/", timeout=30) as client, asking(project):
         client.headers["Authorization"] = f"Bearer {key}"
         rest = "api/v1/tenants/acme/"
@@ -224,7 +226,9 @@ def test_every_door_works_though_the_projects_requests_are_transactions(project:
 
 
 def test_the_apis_of_other_clients_work_though_the_projects_requests_are_transactions(project: Project) -> None:
-    key = project.manage("create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools").splitlines()[-1]
+    key = project.manage(
+        "assistant_create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools"
+    ).splitlines()[-1]
     with httpx2.Client(base_url=f"{project.server.url}/assistant/", timeout=30) as client:
         client.headers["Authorization"] = f"Bearer {key}"
         assert [one["id"] for one in client.get("v1/models").json()["data"]] == ["helper"]
@@ -244,7 +248,7 @@ def test_the_apis_of_other_clients_work_though_the_projects_requests_are_transac
 
 
 def test_a_call_is_approved_in_the_projects_admin(project: Project) -> None:
-    key = project.manage("create_api_key", "acme", "alice@crm.example").splitlines()[-1]
+    key = project.manage("assistant_create_api_key", "acme", "alice@crm.example").splitlines()[-1]
     project.shell("from assistant.models import Tenant; Tenant.objects.update(approvals_by_others=True)")
     rest = httpx2.Client(base_url=f"{project.server.url}/assistant/api/v1/tenants/acme/", timeout=30)
     rest.headers["Authorization"] = f"Bearer {key}"
@@ -262,8 +266,10 @@ def test_a_call_is_approved_in_the_projects_admin(project: Project) -> None:
 
 
 def test_end_users_fit_into_the_projects_own_user_model(project: Project) -> None:
-    project.manage("allow_origin", "acme", "helper", "https://shop.example")
-    key = project.manage("create_api_key", "acme", "amy@crm.example", "--scopes", "end_users").splitlines()[-1]
+    project.manage("assistant_allow_origin", "acme", "helper", "https://shop.example")
+    key = project.manage("assistant_create_api_key", "acme", "amy@crm.example", "--scopes", "end_users").splitlines()[
+        -1
+    ]
     minted = httpx2.post(
         f"{project.server.url}/assistant/api/v1/tenants/acme/assistants/helper/end-user-tokens/",
         json={"user_id": "c-1"}, headers={"Authorization": f"Bearer {key}"}, timeout=30,
@@ -309,9 +315,9 @@ def test_a_manager_sees_their_own_tenant_alone_and_cannot_change_who_belongs_to_
 
 def test_who_leaves_is_found_by_the_field_that_the_project_signs_in_with(project: Project, tmp_path: Path) -> None:
     file = tmp_path / "alice.zip"
-    told = project.manage("export_user", "alice@crm.example", "--file", str(file), "--by", "root@crm.example")
+    told = project.manage("assistant_export_user", "alice@crm.example", "--file", str(file), "--by", "root@crm.example")
     assert "1  people.Person" in told and zipfile.is_zipfile(file)
-    counted = project.manage("delete_user", "alice@crm.example", "--dry-run", "--by", "root@crm.example")
+    counted = project.manage("assistant_delete_user", "alice@crm.example", "--dry-run", "--by", "root@crm.example")
     assert "1  assistant.Membership" in counted and "people.Person" not in counted
 
 
@@ -352,7 +358,7 @@ assert state()[3] == [], state()
 Seat.objects.bulk_create([Seat(account=account, person=eve)])
 assert state()[3] == [], state()
 from django.core.management import call_command
-call_command("sync_tenants")
+call_command("assistant_sync_tenants")
 assert state()[3] == [("eve@crm.example", "member")], state()
 account.delete()
 assert state() is None, state()
@@ -400,7 +406,7 @@ def test_every_setting_of_ours_that_is_read_has_a_value_in_any_project() -> None
     read = {
         node.attr
         for path in (ROOT / "assistant").rglob("*.py")
-        if path.name != "demo.py"  # which is left out of the package
+        if path.name != "assistant_demo.py"  # which is left out of the package
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "settings"
         if node.attr.isupper()

@@ -47,12 +47,14 @@ NOTICES = {"notifications/cancelled"}
 # They have no rows of members.
 HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provider_web_search"}
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
-EXPORTS = {"export_tenant", "export_user"}
+EXPORTS = {"assistant_export_tenant", "assistant_export_user"}
 OPERATORS = {
-    "allow_origin", "allow_sign_in", "apply_retention", "assistant_bundle", "assistant_check",
-    "assistant_deploy_files", "assistant_evaluate", "assistant_hostile_checks", "assistant_seed", "assistant_worker",
-    "chat", "create_api_key", "create_tenant", "delete_tenant", "delete_user", "deliver_webhooks", "demo",
-    "local_model", "reset_second_factor", "rotate_encryption", "row_level_security", "sync_tenants", "tools",
+    "assistant_allow_origin", "assistant_allow_sign_in", "assistant_apply_retention", "assistant_bundle",
+    "assistant_chat", "assistant_check", "assistant_create_api_key", "assistant_create_tenant",
+    "assistant_delete_tenant", "assistant_delete_user", "assistant_deliver_webhooks", "assistant_demo",
+    "assistant_deploy_files", "assistant_evaluate", "assistant_hostile_checks", "assistant_local_model",
+    "assistant_reset_second_factor", "assistant_rotate_encryption", "assistant_row_level_security",
+    "assistant_seed", "assistant_sync_tenants", "assistant_tools", "assistant_worker",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """
@@ -100,9 +102,10 @@ def unlisted_tools(rows: Any) -> set[str]:
 
 
 def unlisted_commands() -> set[str]:
-    """Return the commands that belong neither to Django nor to another package."""
+    """Return the commands that belong neither to Django nor to another package, but for short names of others."""
     installed = Path(sysconfig.get_path("purelib"))
-    ours = {name for name, app in get_commands().items() if not _home(str(app)).is_relative_to(installed)}
+    own = {name: str(app) for name, app in get_commands().items() if not _home(str(app)).is_relative_to(installed)}
+    ours = {name for name, app in own.items() if app != "config"}
     return ours - EXPORTS - OPERATORS - OF_THE_TESTS
 
 

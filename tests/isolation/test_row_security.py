@@ -106,31 +106,31 @@ def test_the_tenant_scope_lasts_after_a_failed_statement_and_a_rollback(cast: Ca
 def test_the_command_reports_whether_row_level_security_is_effective(
     role: str, capsys: Any, as_application: None
 ) -> None:
-    call_command("row_level_security", "status")
+    call_command("assistant_row_level_security", "status")
     assert "forced" in capsys.readouterr().out
     with connection.cursor() as cursor:
         cursor.execute("RESET ROLE")
         cursor.execute("ALTER TABLE assistant_run NO FORCE ROW LEVEL SECURITY")
         cursor.execute(f"SET ROLE {role}")
     with pytest.raises(CommandError, match="no forced policy: assistant_run"):
-        call_command("row_level_security", "status")
+        call_command("assistant_row_level_security", "status")
 
 
 WITH_SHARED = '"default_provider": {"name": "Shared", "of": "deployment"}'
 COMMANDS = (
-    ("create_api_key", "acme", "alice"),
-    ("create_tenant", "initech", "--name", "Initech", "--owner", "alice"),
-    ("tools", "--tenant", "acme", "--user", "alice"),
-    ("allow_origin", "acme", "support", "https://shop.example.com"),
-    ("apply_retention",),
+    ("assistant_create_api_key", "acme", "alice"),
+    ("assistant_create_tenant", "initech", "--name", "Initech", "--owner", "alice"),
+    ("assistant_tools", "--tenant", "acme", "--user", "alice"),
+    ("assistant_allow_origin", "acme", "support", "https://shop.example.com"),
+    ("assistant_apply_retention",),
     ("assistant_bundle", "export", "acme"),
-    ("rotate_encryption",),
-    ("deliver_webhooks",),
-    ("chat", "acme", "support"),
-    ("export_tenant", "acme", "--file", "{folder}/acme.zip", "--by", "amy"),
-    ("export_user", "alice", "--file", "{folder}/alice.zip", "--by", "amy"),
-    ("delete_user", "alice", "--by", "amy", "--noinput"),
-    ("delete_tenant", "acme", "--by", "amy", "--noinput"),
+    ("assistant_rotate_encryption",),
+    ("assistant_deliver_webhooks",),
+    ("assistant_chat", "acme", "support"),
+    ("assistant_export_tenant", "acme", "--file", "{folder}/acme.zip", "--by", "amy"),
+    ("assistant_export_user", "alice", "--file", "{folder}/alice.zip", "--by", "amy"),
+    ("assistant_delete_user", "alice", "--by", "amy", "--noinput"),
+    ("assistant_delete_tenant", "acme", "--by", "amy", "--noinput"),
 )
 
 
@@ -157,7 +157,7 @@ def test_a_tenant_imports_a_bundle_among_its_own_rows(cast: Cast, as_application
 def test_a_key_rotation_in_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:
     make_provider(cast.acme, base_url="https://model.example.com/v1", api_key="sk-secret")
     with tenant_scope():
-        call_command("rotate_encryption")
+        call_command("assistant_rotate_encryption")
     assert "assistant.Provider.api_key: 0 encrypted again, 1 were up to date" in capsys.readouterr().out
 
 

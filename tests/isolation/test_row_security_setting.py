@@ -64,7 +64,7 @@ def test_commands_refuse_to_run_if_all_rows_are_hidden(words: tuple[str, ...], p
 
 def test_commands_run_again_without_the_policies(policies: str) -> None:
     row_level_security.remove()
-    call_command("apply_retention")
+    call_command("assistant_apply_retention")
 
 
 def test_migrate_refuses_if_data_migrations_would_find_no_rows(
@@ -86,7 +86,7 @@ def test_migrate_refuses_without_a_tenant_scope(policies: str, settings: Setting
 
 def test_the_status_reports_a_missing_setting(policies: str) -> None:
     with pytest.raises(CommandError, match="Set ASSISTANT_ROW_LEVEL_SECURITY=true"):
-        call_command("row_level_security", "status")
+        call_command("assistant_row_level_security", "status")
 
 
 def test_a_server_that_would_find_no_rows_is_not_ready(policies: str) -> None:
@@ -129,7 +129,7 @@ def test_the_error_names_the_statement_for_a_superuser_if_no_role_can_be_created
         cursor.execute(f"SET ROLE {policies}")
     try:
         with pytest.raises(CommandError, match=r'CREATE ROLE "another" LOGIN NOSUPERUSER NOBYPASSRLS .*;'):
-            call_command("row_level_security", "install", "--role", "another")
+            call_command("assistant_row_level_security", "install", "--role", "another")
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
@@ -144,5 +144,5 @@ def test_a_table_that_the_role_may_not_use_is_named(policies: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"GRANT INSERT ON assistant_erasedtenant TO CURRENT_USER, {policies}")
     assert problems == [
-        "The role may not use these tables: assistant_erasedtenant. Run row_level_security install again."
+        "The role may not use these tables: assistant_erasedtenant. Run assistant_row_level_security install again."
     ]

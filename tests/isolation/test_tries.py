@@ -65,7 +65,11 @@ def sent_out(world: World) -> list[str]:
 def exported(world: World, folder: Path) -> list[str]:
     """Return Acme's canaries in the exports of Globex and of its users."""
     folder.mkdir(exist_ok=True)
-    for command, of in (("export_tenant", "globex"), ("export_user", "mallory"), ("export_user", "greta")):
+    for command, of in (
+        ("assistant_export_tenant", "globex"),
+        ("assistant_export_user", "mallory"),
+        ("assistant_export_user", "greta"),
+    ):
         call_command(command, of, "--by=root", file=folder / f"{of}.zip", stdout=io.StringIO(), stderr=io.StringIO())
     parts = [(path.name, name, zipfile.ZipFile(path).read(name)) for path in folder.glob("*.zip")
              for name in zipfile.ZipFile(path).namelist()]  # fmt: skip

@@ -24,7 +24,7 @@ from assistant.client import ChatClient, ChatReply, Limits, RunFailed
 from assistant.contrib.demo.tenants import load_demo_tenants
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
-from assistant.management.commands.local_model import Command, ProgressBar
+from assistant.management.commands.assistant_local_model import Command, ProgressBar
 from assistant.models import Membership
 from assistant.providers.embedded import EmbeddedModel, EmbeddedServer, is_ready, start_server
 from assistant.providers.embedded.fetch import fetch

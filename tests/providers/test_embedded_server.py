@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.providers.embedded.server import EmbeddedServer
 
-# Ends when standard input closes, like `local_model serve --until-stdin-closes`.
+# Ends when standard input closes, like `assistant_local_model serve --until-stdin-closes`.
 PATIENT = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 STUBBORN = [sys.executable, "-c", "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: 0)\ntime.sleep(600)"]
 SECONDS = 30.0

@@ -44,7 +44,8 @@ from assistant.services.jobs import jobs, names
 from assistant.services.privacy import retention_rules
 print([model._meta.label for model in apps.get_models() if "evaluation" in model._meta.db_table])
 print([model for model in admin.site._registry if model._meta.app_label == "assistant_evaluations"])
-print([name for name in get_commands() if name in ("assistant_evaluate", "assistant_bundle", "deliver_webhooks")])
+commands = ("assistant_evaluate", "assistant_bundle", "assistant_deliver_webhooks")
+print([name for name in get_commands() if name in commands])
 print([*retention_rules._rules])
 print([name for name in names.of_tenants() if "evaluation" in name or "hostile" in name])
 from assistant.asgi import json_apis

@@ -149,7 +149,9 @@ def _tenants() -> Iterator[Finding]:
         # A sync makes none for those whose data was deleted here.
         known |= set(ErasedTenant.objects.values_list("external_id", flat=True))
         count = sum(str(pk) not in known for pk in model._default_manager.values_list("pk", flat=True))
-        yield Finding("tenants", f"{count} of yours have none here", "manage.py sync_tenants" if count else "")
+        yield Finding(
+            "tenants", f"{count} of yours have none here", "manage.py assistant_sync_tenants" if count else ""
+        )
     has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.ASSISTANT_LOCAL_MODEL_URL)
     message = "set" if has_model else "none for the deployment"
     fix = "" if has_model or Provider.objects.exists() else "Set OPENAI_API_KEY and OPENAI_MODEL: a stand-in answers."

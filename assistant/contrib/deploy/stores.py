@@ -92,7 +92,9 @@ def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterato
         yield Finding("row-level security", "exports would fail: server-side cursors are on", fix)
     problems = row_level_security.find_problems()
     message = " ".join(problems) or "on"
-    yield Finding("row-level security", message, "manage.py row_level_security install --role ROLE" if problems else "")
+    yield Finding(
+        "row-level security", message, "manage.py assistant_row_level_security install --role ROLE" if problems else ""
+    )
 
 
 def _redis() -> Iterator[Finding]:

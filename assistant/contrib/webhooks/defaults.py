@@ -6,7 +6,7 @@ from assistant.environment import Environment
 
 ENVIRONMENT = Environment()
 
-# Whether servers deliver webhooks; otherwise cron runs `deliver_webhooks`.
+# Whether servers deliver webhooks; otherwise cron runs `assistant_deliver_webhooks`.
 ASSISTANT_WEBHOOKS_FROM_SERVER = ENVIRONMENT.flag("ASSISTANT_WEBHOOKS_FROM_SERVER", True)
 
 __all__ = ["ASSISTANT_WEBHOOKS_FROM_SERVER"]

@@ -1,1 +1,1 @@
-"""A chat in a terminal: what `manage.py chat` prints and asks."""
+"""A chat in a terminal: what `manage.py assistant_chat` prints and asks."""

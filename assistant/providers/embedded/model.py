@@ -30,7 +30,7 @@ LOADING_SECONDS = 120.0
 
 
 class EmbeddedModel(CallsTools):
-    """The model that `local_model serve` runs on this machine.
+    """The model that `assistant_local_model serve` runs on this machine.
 
     Args:
         base_url: the server's address, with or without `/v1`.
@@ -56,7 +56,7 @@ class EmbeddedModel(CallsTools):
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Waits while the server loads the weights. Raises `ModelError`."""
         if not await is_ready(self.server_url, seconds=LOADING_SECONDS):
-            raise ModelError("The embedded model is not running. Start it with: manage.py local_model serve")
+            raise ModelError("The embedded model is not running. Start it with: manage.py assistant_local_model serve")
         async with aclosing(self._client.stream(prepared(request))) as items:
             async for item in items:
                 yield item

@@ -97,14 +97,14 @@ class EmbeddedServer:
 
 
 def start_server(port: int | None = None, *, read_ahead: bool = True) -> EmbeddedServer:
-    """Start `local_model serve`; wait for it with `is_ready(server.base_url)`.
+    """Start `assistant_local_model serve`; wait for it with `is_ready(server.base_url)`.
 
     Args:
         port: where to listen on 127.0.0.1; default 8011, or any free port if that is taken.
         read_ahead: process the assistants' tools and prompts before the first request.
     """
     chosen = port or _free_port(DEFAULT_PORT)
-    serve = ["local_model", "serve", "--port", str(chosen), "--until-stdin-closes"]
+    serve = ["assistant_local_model", "serve", "--port", str(chosen), "--until-stdin-closes"]
     if not read_ahead:
         serve.append("--no-read-ahead")
     return EmbeddedServer([sys.executable, str(ROOT / "manage.py"), *serve], chosen)

@@ -148,7 +148,9 @@ def find_problems() -> list[str]:
     if unprotected:
         found.append(f"These tables have no forced policy: {', '.join(unprotected)}.")
     if closed := _tables_without_rights():
-        found.append(f"The role may not use these tables: {', '.join(closed)}. Run row_level_security install again.")
+        found.append(
+            f"The role may not use these tables: {', '.join(closed)}. Run assistant_row_level_security install again."
+        )
     return found
 
 

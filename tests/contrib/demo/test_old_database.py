@@ -49,8 +49,9 @@ def test_migrate_refuses_it(old_database: Path) -> None:
 
 def test_the_demo_keeps_it_under_another_name(old_database: Path) -> None:
     # Only the demo's first step: the command itself would go on serving.
-    step = "import django; django.setup(); from assistant.contrib.demo.management.commands.demo import Command as C; "
-    done = run(old_database, "-c", f"{step}C()._prepare_database()")
+    commands = "assistant.contrib.demo.management.commands"
+    step = f"import django; django.setup(); from {commands}.assistant_demo import Command as C; C()._prepare_database()"
+    done = run(old_database, "-c", step)
     assert done.returncode == 0, done.stderr
     with sqlite3.connect(old_database.with_name("db.sqlite3.before-0.2.0")) as database:
         assert database.execute("SELECT app, name FROM django_migrations").fetchall() == [OLD]

@@ -42,7 +42,7 @@ def test_the_commands_allow_an_origin_and_make_a_key(cast: Cast) -> None:
 @pytest.mark.parametrize("words", ["nobody support https://a.example", "acme none https://a.example", "acme support x"])
 def test_a_command_that_is_wrong_says_so(words: str, cast: Cast) -> None:
     with pytest.raises(CommandError):
-        run(f"python manage.py allow_origin {words}")
+        run(f"python manage.py assistant_allow_origin {words}")
 
 
 def test_the_numbers_are_the_codes() -> None:

@@ -250,7 +250,7 @@ def test_a_slow_receiver_holds_up_nobody_else(cast: Cast, receiver: Receiver) ->
 
 def test_the_command_sends_what_is_due(cast: Cast, receiver: Receiver, capsys: pytest.CaptureFixture[str]) -> None:
     send_test(webhook=hook(cast.acme, receiver.url, is_active=False))
-    call_command("deliver_webhooks")
+    call_command("assistant_deliver_webhooks")
     assert capsys.readouterr().out == "1 messages were sent or tried.\n"
     assert b'"webhook.test"' in receiver.received[0].body
 

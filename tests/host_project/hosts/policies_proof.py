@@ -30,7 +30,7 @@ def restricted(rows):
     return [row for row in rows if row._meta.model_name not in unprotected]
 
 
-call_command("row_level_security", "install", "--role", role)
+call_command("assistant_row_level_security", "install", "--role", role)
 with connection.cursor() as cursor:
     cursor.execute(f"ALTER ROLE {role} PASSWORD '{role}'")
     cursor.execute(f"GRANT {role} TO CURRENT_USER")
@@ -50,7 +50,7 @@ with host_scope(staged["acme"][0]):
     open_rows = len(found_by(restricted(staged["globex"][1])))
 as_role("")
 with all_tenants():
-    call_command("row_level_security", "install", "--role", role, "--host-tables")
+    call_command("assistant_row_level_security", "install", "--role", role, "--host-tables")
 as_role(role)
 foreign, missing, unseen = [], [], []
 for slug, (tenant_row, rows) in staged.items():

@@ -182,8 +182,10 @@ async def test_end_users_do_not_use_up_the_key_that_minted_their_tokens(
 
 
 def test_the_command_sets_limits(cast: Cast) -> None:
-    call_command("create_api_key", "acme", "alice", "--per-minute", "60", "--per-day", "1000", stdout=StringIO())
+    call_command(
+        "assistant_create_api_key", "acme", "alice", "--per-minute", "60", "--per-day", "1000", stdout=StringIO()
+    )
     row = ApiKey.objects.get()
     assert (row.requests_per_minute, row.requests_per_day) == (60, 1000)
     with pytest.raises(CommandError, match="--per-day takes 1"):
-        call_command("create_api_key", "acme", "alice", "--per-day", "0")
+        call_command("assistant_create_api_key", "acme", "alice", "--per-day", "0")

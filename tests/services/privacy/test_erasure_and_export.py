@@ -115,7 +115,7 @@ def test_a_deleted_tenant_leaves_nothing(planted: Cast) -> None:
 
 def test_a_dry_run_counts_the_rows_and_deletes_nothing(planted: Cast) -> None:
     before = rows_of(planted.acme)
-    told = run("delete_tenant", "acme", "--by", "root", "--dry-run")
+    told = run("assistant_delete_tenant", "acme", "--by", "root", "--dry-run")
     assert rows_of(planted.acme) == before
     expected = dict(reversed(line.split()) for line in told.splitlines())
     counts = erase_tenant(tenant=planted.acme, actor=planted.root)
@@ -175,7 +175,7 @@ def test_names_in_any_script_are_replaced_in_the_audit(cast: Cast) -> None:
 
 def test_an_end_user_is_found_by_the_tenants_own_id(cast: Cast) -> None:
     save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
-    run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
+    run("assistant_delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
 
@@ -284,27 +284,30 @@ def test_the_commands_name_errors_and_ask_for_confirmation(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words, named in (
-        (["delete_tenant", "nowhere", "--by", "root"], "nowhere"),
-        (["delete_tenant", "acme", "--by", "amy"], "superuser"),
-        (["delete_user", "--by", "root"], "--end-user"),
-        (["delete_user", "nobody", "--by", "root"], "nobody"),
-        (["delete_user", "root", "--by", "root"], "yourself"),
-        (["export_user", "--end-user", "acme", "x", "--by", "root", "--file", str(tmp_path / "x")], "no end user"),
-        (["export_tenant", "acme", "--by", "root", "--file", str(tmp_path)], "exists"),
+        (["assistant_delete_tenant", "nowhere", "--by", "root"], "nowhere"),
+        (["assistant_delete_tenant", "acme", "--by", "amy"], "superuser"),
+        (["assistant_delete_user", "--by", "root"], "--end-user"),
+        (["assistant_delete_user", "nobody", "--by", "root"], "nobody"),
+        (["assistant_delete_user", "root", "--by", "root"], "yourself"),
+        (
+            ["assistant_export_user", "--end-user", "acme", "x", "--by", "root", "--file", str(tmp_path / "x")],
+            "no end user",
+        ),
+        (["assistant_export_tenant", "acme", "--by", "root", "--file", str(tmp_path)], "exists"),
     ):
         with pytest.raises(CommandError, match=named):
             run(*words)
     monkeypatch.setattr("builtins.input", lambda _: "glob")
     with pytest.raises(CommandError, match="Nothing was deleted"):
-        run("delete_tenant", "globex", "--by", "root")
+        run("assistant_delete_tenant", "globex", "--by", "root")
     monkeypatch.setattr("builtins.input", lambda _: "globex")
-    run("delete_tenant", "globex", "--by", "root")
+    run("assistant_delete_tenant", "globex", "--by", "root")
     assert not Tenant.objects.filter(slug="globex").exists()
 
 
 def test_only_its_owner_can_read_an_export(cast: Cast, tmp_path: Path) -> None:
     file = tmp_path / "alice.zip"
-    assert "assistant.Membership" in run("export_user", "alice", "--by", "root", "--file", str(file))
+    assert "assistant.Membership" in run("assistant_export_user", "alice", "--by", "root", "--file", str(file))
     assert file.stat().st_mode & 0o077 == 0
 
 
@@ -347,4 +350,4 @@ def test_an_interrupted_deletion_continues(planted: Cast, monkeypatch: pytest.Mo
 def test_a_row_is_counted_once(cast: Cast) -> None:
     thread = make_conversation(cast.alice, cast.support, id=uuid.uuid4())
     make_run(thread)
-    assert "       1  assistant.Run" in run("delete_user", "alice", "--by", "root", "--dry-run")
+    assert "       1  assistant.Run" in run("assistant_delete_user", "alice", "--by", "root", "--dry-run")

@@ -143,7 +143,7 @@ def test_the_command_fails_if_no_key_reads_a_value(cast: Cast, capsys: Any) -> N
         override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW]),
         pytest.raises(CommandError, match=f"{len(planted)} values"),
     ):
-        call_command("rotate_encryption")
+        call_command("assistant_rotate_encryption")
     with override_settings(ASSISTANT_FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
-        call_command("rotate_encryption")
+        call_command("assistant_rotate_encryption")
     assert capsys.readouterr().out.endswith("the others can be removed.\n")

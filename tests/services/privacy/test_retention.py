@@ -57,7 +57,7 @@ def old_and_new(cast: Cast, tenant: Tenant) -> None:
 
 def run(*words: str) -> str:
     out = StringIO()
-    call_command("apply_retention", *words, stdout=out)
+    call_command("assistant_apply_retention", *words, stdout=out)
     return out.getvalue()
 
 

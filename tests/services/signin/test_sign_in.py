@@ -172,14 +172,14 @@ def test_the_operator_switches_it_off(cast: Cast, settings: Any) -> None:
 
 def test_the_operator_ends_a_limit(cast: Cast, capsys: Any) -> None:
     guess(PAGES[0], "alice")
-    call_command("allow_sign_in", "alice", "--address", ATTACKER)
+    call_command("assistant_allow_sign_in", "alice", "--address", ATTACKER)
     assert capsys.readouterr().out.endswith("counters were deleted.\n")
     assert sign_in(PAGES[0], "alice", PASSWORD, ATTACKER).status_code == 302
     assert AuditEntry.objects.filter(action="signin.allow", target="alice").exists()
-    call_command("allow_sign_in", "--all")
+    call_command("assistant_allow_sign_in", "--all")
     assert not SignInCount.objects.exists()
     with pytest.raises(CommandError):
-        call_command("allow_sign_in")
+        call_command("assistant_allow_sign_in")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -155,7 +155,7 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, object], cast: Cast) -
 
 def told(*arguments: str) -> str:
     out = io.StringIO()
-    call_command("tools", *arguments, stdout=out)
+    call_command("assistant_tools", *arguments, stdout=out)
     return out.getvalue()
 
 
@@ -173,4 +173,4 @@ def test_the_command_switches_off_and_on_and_lists(cast: Cast) -> None:
 )
 def test_the_command_refuses_what_it_cannot_do(rest: list[str]) -> None:
     with pytest.raises(CommandError):
-        call_command("tools", *rest)
+        call_command("assistant_tools", *rest)

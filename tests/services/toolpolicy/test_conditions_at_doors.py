@@ -161,7 +161,7 @@ def own_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("own_catalogue")
 @pytest.mark.parametrize(("slug", "name", "policy"), [("acme", "alice", "off"), ("globex", "mallory", "on ")])
 def test_the_command_says_what_the_tool_says(cast: Cast, slug: str, name: str, policy: str) -> None:
-    call_command("tools", "--tenant", slug, "--user", name, stdout=(told := io.StringIO()))
+    call_command("assistant_tools", "--tenant", slug, "--user", name, stdout=(told := io.StringIO()))
     (line,) = [line for line in told.getvalue().splitlines() if "open_vault" in line]
     assert line.startswith(policy) and ("“is_rival” said no" in line) == (slug == "acme")
 

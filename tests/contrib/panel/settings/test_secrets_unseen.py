@@ -102,7 +102,7 @@ def test_saving_leaves_no_secret_in_history_or_session(root: Client, rows: Rows,
 
 
 def test_no_export_contains_a_secret(rows: Rows, cast: Cast, tmp_path: Path) -> None:
-    for command, subject in (("export_tenant", "acme"), ("export_user", cast.alice.username)):
+    for command, subject in (("assistant_export_tenant", "acme"), ("assistant_export_user", cast.alice.username)):
         file = tmp_path / f"{command}.zip"
         call_command(command, subject, "--file", str(file), "--by", "root")
         with zipfile.ZipFile(file) as archive:

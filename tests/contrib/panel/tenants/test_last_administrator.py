@@ -104,7 +104,7 @@ def test_a_command_does_not_erase_the_last_owner(cast: Cast) -> None:
     make_owner(cast)
     for extra in ("--noinput", "--dry-run"):
         with pytest.raises(CommandError, match="first, of acme, or delete the tenant"):
-            call_command("delete_user", "amy", "--by", "root", extra)
+            call_command("assistant_delete_user", "amy", "--by", "root", extra)
     with pytest.raises(LastAdministrator):
         erase_user(user=cast.amy, actor=cast.root)
     assert User.objects.get(username="amy").is_active

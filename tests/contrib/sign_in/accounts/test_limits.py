@@ -122,7 +122,7 @@ def test_the_operator_ends_a_limit(cast: Cast, capsys: Any) -> None:
     client = Client()
     enter_password(client, "alice", REMOTE_ADDR=ATTACKER)
     try_codes(client, FROM_ADDRESS.burst)
-    call_command("allow_sign_in", "alice", "--address", ATTACKER)
+    call_command("assistant_allow_sign_in", "alice", "--address", ATTACKER)
     assert enter_code(client, code_of(), REMOTE_ADDR=ATTACKER).status_code == 302
 
 

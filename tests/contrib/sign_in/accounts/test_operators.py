@@ -36,7 +36,7 @@ def test_a_command_removes_what_is_lost(cast: Cast, capsys: Any) -> None:
     give_app(cast.alice)
     give_app(cast.mallory)
     thief = sign_in(Client(), cast.alice)
-    call_command("reset_second_factor", "alice")
+    call_command("assistant_reset_second_factor", "alice")
     assert capsys.readouterr().out == "2 factors were removed.\n"
     assert get_user(thief).is_anonymous  # type: ignore[arg-type]
     assert enter_password(Client(), "alice").url == "/"
@@ -47,10 +47,10 @@ def test_a_command_removes_what_is_lost(cast: Cast, capsys: Any) -> None:
 
 def test_the_command_says_what_is_wrong(cast: Cast, second_factor: Any) -> None:
     with pytest.raises(CommandError, match="nobody"):
-        call_command("reset_second_factor", "nobody")
+        call_command("assistant_reset_second_factor", "nobody")
     second_factor.ASSISTANT_SECOND_FACTOR = "off"
     with pytest.raises(CommandError, match="off"):
-        call_command("reset_second_factor", "alice")
+        call_command("assistant_reset_second_factor", "alice")
 
 
 def test_the_page_of_a_user_lists_factors(root: Client, page: str, cast: Cast) -> None:

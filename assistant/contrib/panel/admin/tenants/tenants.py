@@ -69,7 +69,7 @@ class TenantPages(TenantColumns, TenantAdmin):
 
     @method_decorator(csrf_protect)
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show what would be deleted; after confirmation erase the tenant as `manage.py delete_tenant` does.
+        """Show what would be deleted; after confirmation erase the tenant as `manage.py assistant_delete_tenant` does.
 
         Not in Django's transaction: other processes must see that the tenant is inactive, and stop its runs.
         """

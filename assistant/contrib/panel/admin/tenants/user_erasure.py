@@ -20,7 +20,7 @@ from assistant.services.tenancy.memberships import LastAdministrator, check_user
 
 
 class UserErasure:
-    """Erases a user as `manage.py delete_user` does, after their user name was typed; one at a time."""
+    """Erases a user as `manage.py assistant_delete_user` does, after their user name was typed; one at a time."""
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer no deletion of several users at once."""

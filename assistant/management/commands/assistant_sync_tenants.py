@@ -1,4 +1,4 @@
-"""`manage.py sync_tenants`: syncs tenants and memberships with the host project's own."""
+"""`manage.py assistant_sync_tenants`: syncs tenants and memberships with the host project's own."""
 
 from __future__ import annotations
 

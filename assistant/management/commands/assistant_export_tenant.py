@@ -1,4 +1,4 @@
-"""`manage.py export_tenant`: writes all data of a tenant to a zip file."""
+"""`manage.py assistant_export_tenant`: writes all data of a tenant to a zip file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py export_user`: writes all data of a user, in every tenant, to a zip file."""
+"""`manage.py assistant_export_user`: writes all data of a user, in every tenant, to a zip file."""
 
 from __future__ import annotations
 

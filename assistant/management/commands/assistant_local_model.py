@@ -1,4 +1,4 @@
-"""`manage.py local_model`: fetches the embedded language model, serves it, or shows its status."""
+"""`manage.py assistant_local_model`: fetches the embedded language model, serves it, or shows its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py apply_retention`: deletes records older than the retention periods. Run it once a day."""
+"""`manage.py assistant_apply_retention`: deletes records older than the retention periods. Run it once a day."""
 
 from __future__ import annotations
 

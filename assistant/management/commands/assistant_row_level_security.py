@@ -1,4 +1,4 @@
-"""`manage.py row_level_security`: installs, removes or checks the policies on the tenants' tables."""
+"""`manage.py assistant_row_level_security`: installs, removes or checks the policies on the tenants' tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: creates an API key and prints it on a line of its own, the last."""
+"""`manage.py assistant_create_api_key`: creates an API key and prints it on a line of its own, the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py allow_origin`: lets the pages of a site show an assistant to the tenant's end users."""
+"""`manage.py assistant_allow_origin`: lets the pages of a site show an assistant to the tenant's end users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py deliver_webhooks`: sends the messages that are due, for cron; servers do it all the time."""
+"""`manage.py assistant_deliver_webhooks`: sends the messages that are due, for cron; servers do it all the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py create_tenant`: creates a tenant with its owner and an assistant, so that the owner can chat at once."""
+"""`manage.py assistant_create_tenant`: creates a tenant with its owner and an assistant."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
         self.stdout.write(
             f"Created tenant {tenant.slug}, owned by {options['owner']}, with the assistant {options['assistant']}.\n"
-            f"Chat at /t/{tenant.slug}/, or with: manage.py chat {tenant.slug}"
+            f"Chat at /t/{tenant.slug}/, or with: manage.py assistant_chat {tenant.slug}"
         )

@@ -1,4 +1,4 @@
-"""`manage.py reset_second_factor`: lets somebody who has lost their second factor sign in with the password alone."""
+"""`manage.py assistant_reset_second_factor`: lets somebody who has lost a second factor sign in with the password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py allow_sign_in`: ends limits of sign-in before their time."""
+"""`manage.py assistant_allow_sign_in`: ends limits of sign-in before their time."""
 
 from __future__ import annotations
 

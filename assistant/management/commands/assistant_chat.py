@@ -1,4 +1,4 @@
-"""`manage.py chat`: a chat with a tenant's assistant in the terminal. Runs are stored like any others."""
+"""`manage.py assistant_chat`: a chat with a tenant's assistant in the terminal. Runs are stored like any others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py demo`: migrates, loads the demo tenants, starts the embedded model and serves on this machine."""
+"""`manage.py assistant_demo`: migrates, loads the demo tenants, starts the embedded model and serves them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.views.defaults import page_not_found
 
 from assistant.contrib.demo.tenants import SignIn, load_demo_tenants
 from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
-from assistant.management.commands.local_model import ProgressBar
+from assistant.management.commands.assistant_local_model import ProgressBar
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.providers.embedded import start_server

@@ -1,4 +1,4 @@
-"""`manage.py delete_tenant`: deletes a tenant with all its data, and the users who belong to no other tenant."""
+"""`manage.py assistant_delete_tenant`: deletes a tenant with its data, and users who belong to no other tenant."""
 
 from __future__ import annotations
 

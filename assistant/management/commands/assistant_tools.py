@@ -1,4 +1,4 @@
-"""`manage.py tools`: lists the catalogue or one user's tools with their rules, and switches tools off for everybody."""
+"""`manage.py assistant_tools`: lists the tools, or one user's with their rules, and switches tools off for all."""
 
 from __future__ import annotations
 

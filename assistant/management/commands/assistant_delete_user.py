@@ -1,4 +1,4 @@
-"""`manage.py delete_user`: deletes a user with all their data in every tenant."""
+"""`manage.py assistant_delete_user`: deletes a user with all their data in every tenant."""
 
 from __future__ import annotations
 
