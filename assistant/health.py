@@ -11,13 +11,12 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import Resolver404, resolve
 from django.utils.crypto import constant_time_compare
 from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from assistant.services import metrics
+from assistant.services import addresses, metrics
 from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.db.single_flight import SingleFlight
@@ -172,10 +171,8 @@ def probe_of(path: str) -> Callable[[HttpRequest], HttpResponse] | None:
     view = PROBES.get(path.rpartition("/")[2])
     if view is None:
         return None
-    try:
-        return view if resolve(path).func is view else None
-    except Resolver404:
-        return None
+    match = addresses.find(path)
+    return view if match is not None and match.func is view else None
 
 
 async def answer_probe(probe: Callable[[HttpRequest], HttpResponse], request: HttpRequest) -> HttpResponse:

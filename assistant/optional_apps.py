@@ -18,7 +18,7 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.db.models import Model
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver
 from django.utils.module_loading import module_has_submodule
 
 from assistant import defaults
@@ -121,7 +121,8 @@ def absent_families() -> dict[str, str]:
 
 def urlpatterns() -> list[URLPattern | URLResolver]:
     """Return the addresses of all installed optional apps, for `assistant.urls`: they lie below the same mount."""
-    return [path("", include(f"{app.name}.urls")) for app in installed() if app.has("urls")]
+    modules = [import_module(f"{app.name}.urls") for app in installed() if app.has("urls")]
+    return [entry for module in modules for entry in module.urlpatterns]
 
 
 @cache

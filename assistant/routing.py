@@ -1,18 +1,18 @@
-"""Mounts the websocket API, and what optional apps serve, beside a Django site."""
+"""Puts what needs ASGI in a Django site: the websocket API, what optional apps serve, and bounds of requests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.core.exceptions import ImproperlyConfigured
-from django.urls import path
+from django.core.handlers.asgi import ASGIHandler
 
 from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
+from assistant.asgi.json_apis import is_below_mount, match_of, own_name, path_of
 from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
 from assistant.asgi.mounts import with_mounted_websockets, with_mounts
@@ -26,17 +26,7 @@ from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import with_static_files
 from assistant.websocket.consumer import ChatConsumer
 
-websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
-
-
-def without_tenants(application: Any) -> Any:
-    """Wrap an application so that every request and connection starts without access to any tenant's rows."""
-
-    async def begin(scope: Any, receive: Any, send: Any) -> None:
-        set_tenants()
-        await application(scope, receive, send)
-
-    return begin
+WEBSOCKET = "websocket"
 
 
 def with_cookies(application: Any) -> Any:
@@ -48,13 +38,13 @@ def with_cookies(application: Any) -> Any:
     return CookieMiddleware(application)
 
 
-def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
-    """Route paths for which `is_ours` is true to one application, and others to another."""
+_chat = with_cookies(ChatConsumer.as_asgi())
 
-    async def route(scope: Any, receive: Any, send: Any) -> None:
-        await (ours if is_ours(scope["path"]) else others)(scope, receive, send)
 
-    return route
+async def chat(scope: Any, receive: Any, send: Any) -> None:
+    """Serve one connection to an assistant."""
+    if match := match_of(scope):
+        await _chat({**scope, "url_route": {"args": (), "kwargs": match.kwargs}}, receive, send)
 
 
 async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
@@ -74,18 +64,42 @@ async def refuse_unknown(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-def _is_websocket_of_ours(address: str) -> bool:
-    return any(route.pattern.match(address.lstrip("/")) for route in websocket_urlpatterns)
+def _at_websocket(ours: Any, others: Any) -> Any:
+    """Answer the address of the websocket API by one application, and all others by another."""
+
+    async def route(scope: Any, receive: Any, send: Any) -> None:
+        await (ours if own_name(scope) == WEBSOCKET else others)(scope, receive, send)
+
+    return route
 
 
-def with_assistant(site: Any, *, websockets: Any = None) -> Any:
-    """Return a project's ASGI application: the site, and beside it the websocket API and what optional apps serve.
+def _websockets_of(site: Any) -> Any:
+    """Return the application for the project's own websockets: the site, unless it is Django, which serves none."""
+    if isinstance(site, ProtocolTypeRouter):
+        return site.application_mapping.get("websocket", refuse_unknown)
+    return refuse_unknown if site is None or isinstance(site, ASGIHandler) else site
 
-    It answers probes, and serves the assistant's static files (with DEBUG those of all apps), as `runserver` does.
+
+def _has_route(application: Any, path: str) -> bool:
+    """Return whether the project's own websockets have a route for a path, as far as a `URLRouter` says so."""
+    while application is not None:
+        if isinstance(application, URLRouter):
+            return any(route.pattern.match(path.lstrip("/")) is not None for route in application.routes)
+        application = getattr(application, "inner", None) or getattr(application, "application", None)
+    return False
+
+
+def with_assistant(site: Any, *, websockets: Any = None, whole_site: bool = False) -> Any:
+    """Return a project's ASGI application: the site, and below the mount of the assistant's URLs what needs ASGI.
+
+    The project's own addresses are asked first, and left as they are. Those below the mount have bounds of their
+    bodies, places for synchronous views, an id for each request and a line in the log. It serves the assistant's static
+    files too (with DEBUG those of all apps), as `runserver` does.
 
     Args:
-        site: the result of `get_asgi_application()`.
+        site: the result of `get_asgi_application()`, or a `ProtocolTypeRouter` of your own.
         websockets: the application for the project's own websockets, such as a `URLRouter`.
+        whole_site: whether bounds, places, ids and log lines are those of all addresses.
 
     Raises:
         ImproperlyConfigured: an environment variable or a setting of the assistant has a wrong value.
@@ -94,14 +108,38 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         # ASGI servers run no system checks.
         raise ImproperlyConfigured(" ".join(problems))
     jobs.import_handlers()
-    views = with_static_files(with_bounded_views(site))
+    theirs = websockets or _websockets_of(site)
+    http = _http(site, whole_site=whole_site)
+    sockets = with_request_id(with_mounted_websockets(_at_websocket(chat, theirs)))
+
+    async def route(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            set_tenants()
+            await http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            set_tenants()
+            is_ours = is_below_mount(scope) and not _has_route(theirs, path_of(scope))
+            await (sockets if is_ours or whole_site else theirs)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await lifespan(scope, receive, send)
+        else:
+            await site(scope, receive, send)
+
+    return route
+
+
+def _http(site: Any, *, whole_site: bool) -> Any:
+    if whole_site:
+        return _guarded(with_static_files(with_bounded_views(site)))
+    ours = _guarded(with_bounded_views(site))
+
+    async def choose(scope: Any, receive: Any, send: Any) -> None:
+        await (ours if is_below_mount(scope) else site)(scope, receive, send)
+
+    return with_static_files(choose)
+
+
+def _guarded(views: Any) -> Any:
+    """Wrap the views with what all requests to the assistant go through."""
     api = with_probes(with_known_hosts(with_mounts(with_request_end(views))))
-    chat = with_cookies(URLRouter(websocket_urlpatterns))
-    router = ProtocolTypeRouter(
-        {
-            "http": with_bounded_bodies(_choosing(_is_websocket_of_ours, upgrade_required, api)),
-            "websocket": with_mounted_websockets(_choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown)),
-            "lifespan": lifespan,
-        }
-    )
-    return with_request_id(without_tenants(router))
+    return with_request_id(with_bounded_bodies(_at_websocket(upgrade_required, api)))

@@ -1,11 +1,16 @@
-"""URLs of the app."""
+"""URLs of the app: pages, and addresses for programs.
+
+A project whose pages have a language in their addresses mounts `assistant.page_urls` and `assistant.api_urls` apart.
+"""
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from assistant import health, optional_apps
 from assistant.api import openapi_pages
+from assistant.api.addresses import take_either_slash
+from assistant.asgi.mounts import beside_the_site
 from assistant.pages import (
     account,
     brand,
@@ -16,10 +21,11 @@ from assistant.pages import (
     shares,
     sign_in,
 )
+from assistant.services import addresses
 from assistant.services.db.own_transactions import use_own_transactions
 
-app_name = "assistant"
-urlpatterns = [
+app_name = addresses.PAGES
+_pages = [
     path("", chat.home, name="home"),
     path("t/<slug:tenant>/", chat.chat, name="chat"),
     path("t/<slug:tenant>/conversations/", conversation_list.conversations, name="conversations"),
@@ -44,9 +50,19 @@ urlpatterns = [
     path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),
     path("accounts/password/link/", passwords.reset_link, name="password-reset-link"),
     path("accounts/password/new/<str:uidb64>/<str:token>/", passwords.NewPasswordView.as_view(), name="password-new"),
-    *(path(address, view) for address, view in health.PROBES.items()),
-    *optional_apps.urlpatterns(),
+]
+_probes = [path(address, view) for address, view in health.PROBES.items()]
+_apis: list[URLPattern | URLResolver] = [
+    path("ws/<slug:tenant>/<slug:assistant>/", beside_the_site, name="websocket"),
     path("api/", include("assistant.api.urls")),
     path("api", openapi_pages.nothing_here),
 ]
+_added = optional_apps.urlpatterns()
+_for_programs = ("/api/", *optional_apps.paths_for_programs())
+_added_apis = [entry for entry in _added if f"/{entry.pattern}/".startswith(_for_programs)]
+
+page_urlpatterns = [*_pages, *(entry for entry in _added if entry not in _added_apis)]
+# The apps' come first, because what is left below `api/` is answered there.
+api_urlpatterns = [*_probes, *take_either_slash([*_added_apis, *_apis])]
+urlpatterns = [*page_urlpatterns, *api_urlpatterns]
 use_own_transactions(urlpatterns)

@@ -16,4 +16,4 @@ site = get_asgi_application()
 
 from assistant.routing import with_assistant  # noqa: E402
 
-application = with_assistant(site)
+application = with_assistant(site, whole_site=True)

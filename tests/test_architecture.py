@@ -21,7 +21,7 @@ MAX_LINES = 500
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
     "__init__", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
-    "optional_apps", "outages", "routing", "setting_text", "staticfiles", "uploads", "urls",
+    "optional_apps", "outages", "routing", "setting_text", "staticfiles", "uploads", "urls", "api_urls", "page_urls",
 }  # fmt: skip
 
 

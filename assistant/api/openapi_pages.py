@@ -18,7 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
 from assistant import optional_apps
-from assistant.api.authentication import HttpRefusal, not_found
+from assistant.api.authentication import not_found
 from assistant.api.openapi import ANY_JSON_SCHEMA
 
 # Not in Django's settings, where a host project configures its own schema.
@@ -100,10 +100,7 @@ def asset(request: HttpRequest, name: str) -> HttpResponseBase:
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> HttpResponse:
     """Answer 404 for an address that the API does not have."""
-    refusal = not_found()
-    if not request.path.endswith("/"):
-        refusal = HttpRefusal(404, refusal.code, f"{refusal} Addresses of the API end with a slash.")
-    return refusal.response()
+    return not_found().response()
 
 
 def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:

@@ -48,14 +48,9 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     # For callers who have the token of a call, and no scopes.
     path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
-    # Also without the slash, or with more: Django logs addresses that it does not know, and this one holds the token.
-    path("v1/tenants/<slug:tenant>/pending/<path:token>", pending_result),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
-    # Also without the slash, because people type these two.
-    path("schema", openapi_pages.schema),
-    path("docs", openapi_pages.pages),
     path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),
-    # Everything else, so that Django does not redirect URLs without a final slash, which fails for a POST.
+    # Everything else, in the API's own form.
     re_path(r"^[\s\S]*\Z", openapi_pages.nothing_here),
 ]

@@ -11,7 +11,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
@@ -34,13 +34,13 @@ _RESPONSE_STARTS = frozenset({"http.response.start", "websocket.accept", "websoc
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 def with_request_id(application: Application) -> Application:
     """Wrap an ASGI application so that each response has an `X-Request-ID` and a line in the log."""
 
-    async def answer(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def answer(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await application(scope, receive, send)
             return
@@ -59,7 +59,7 @@ def with_request_id(application: Application) -> Application:
 class _Exchange:
     """One request with its response, or one websocket connection."""
 
-    def __init__(self, scope: Mapping[str, Any], send: Send) -> None:
+    def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
         self.request = Request(_given_id(scope) or uuid.uuid4().hex)
         self._method = scope.get("method", "WEBSOCKET")
         # Quoted, so that a path cannot forge log lines.
@@ -99,7 +99,7 @@ class _Exchange:
             logger.log(level, "%s %s %d", self._method, self._path, status, extra=fields)
 
 
-def _given_id(scope: Mapping[str, Any]) -> str:
+def _given_id(scope: MutableMapping[str, Any]) -> str:
     """Return the id that a proxy or client sent, or an empty string if there is no valid one."""
     found = next((value for name, value in scope["headers"] if name.lower() == HEADER), b"")
     return found.decode() if _VALID_ID.fullmatch(found) else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +27,7 @@ def with_bounded_bodies(application: Application) -> Application:
     application, if it was called, sees a client that has disconnected.
     """
 
-    async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def bounded(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _has_body(scope):
             await application(scope, receive, send)
             return
@@ -41,7 +41,7 @@ def with_bounded_bodies(application: Application) -> Application:
 class _Body:
     """The body of one request, as it comes in."""
 
-    def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self._bound, self._is_bound_known = least_bound(), False
         self._size = 0
@@ -109,19 +109,19 @@ class _Body:
         await self._send(message)
 
 
-def _has_body(scope: Mapping[str, Any]) -> bool:
+def _has_body(scope: MutableMapping[str, Any]) -> bool:
     return not _is_http_1(scope) or any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in scope["headers"]
     )
 
 
-def _is_http_1(scope: Mapping[str, Any]) -> bool:
+def _is_http_1(scope: MutableMapping[str, Any]) -> bool:
     """Return whether a request without those headers has no body, and connections are closed by a header."""
     return scope.get("http_version", "1.1") in {"1.0", "1.1"}
 
 
-def _declared_length(scope: Mapping[str, Any]) -> int:
+def _declared_length(scope: MutableMapping[str, Any]) -> int:
     """Return the Content-Length, 0 if there is none."""
     given = next((value for name, value in scope["headers"] if name == b"content-length"), b"0").decode("latin-1")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 0

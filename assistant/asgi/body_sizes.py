@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from django.conf import settings
-from django.urls import Resolver404, resolve
 
 from assistant.api.parsers import MAX_BODY
-from assistant.asgi.json_apis import api_of, path_of, takes_files
+from assistant.asgi.json_apis import api_of, match_of, path_of, takes_files
 from assistant.uploads import has_file_field
 
 # More than MAX_BODY, so that the API's views can answer a body that is only a little too large.
@@ -23,22 +22,22 @@ def least_bound() -> int:
     return min(MAX_BUFFERED_BYTES, settings.ASSISTANT_MAX_BODY_BYTES, settings.ASSISTANT_MAX_UPLOAD_BYTES)
 
 
-def size_bound(scope: Mapping[str, Any]) -> int:
+def size_bound(scope: MutableMapping[str, Any]) -> int:
     """Return how many bytes are read of a body at this address."""
     path = path_of(scope)
     if api_of(scope) and not takes_files(path):
         return MAX_BUFFERED_BYTES
-    bound: int = settings.ASSISTANT_MAX_UPLOAD_BYTES if _takes_files(path) else settings.ASSISTANT_MAX_BODY_BYTES
+    bound: int = settings.ASSISTANT_MAX_UPLOAD_BYTES if _takes_files(scope) else settings.ASSISTANT_MAX_BODY_BYTES
     return bound
 
 
-def _takes_files(path: str) -> bool:
+def _takes_files(scope: MutableMapping[str, Any]) -> bool:
     """Return whether files come to an address: with messages, at ASSISTANT_UPLOAD_PATHS, or in forms of the admin."""
+    path = path_of(scope)
     if path.startswith(tuple(settings.ASSISTANT_UPLOAD_PATHS)) or takes_files(path):
         return True
-    try:
-        match = resolve(path)
-    except Resolver404:
+    match = match_of(scope)
+    if match is None:
         return False
     page = getattr(match.func, "model_admin", None)
     return page is not None and (match.url_name or "").endswith(_FORMS) and has_file_field(page)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from django.urls import Resolver404, resolve
+from django.urls import ResolverMatch
+
+from assistant.services import addresses
 
 if TYPE_CHECKING:
     from assistant.api.authentication import HttpRefusal
@@ -29,6 +31,8 @@ class JsonApi:
     refusal_body: Callable[[HttpRefusal], Mapping[str, Any]]
 
 
+# Where a scope keeps what its address leads to.
+_MATCH = "assistant.match"
 # Where files are uploaded for messages, and where clients send their history with all of its files.
 _REST_UPLOADS = ("api/v1/tenants/*/attachments/", "api/v1/tenants/*/assistants/*/runs/")
 # REST comes first, because its addresses hold the prefixes of others, such as `v1/`.
@@ -53,13 +57,32 @@ def path_of(scope: Mapping[str, Any]) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-def api_of(scope: Mapping[str, Any]) -> JsonApi | None:
+def match_of(scope: MutableMapping[str, Any]) -> ResolverMatch | None:
+    """Return what the address of a request or of a websocket leads to, looked up once; None if to nothing."""
+    if _MATCH not in scope:
+        scope[_MATCH] = addresses.find(path_of(scope))
+    match: ResolverMatch | None = scope[_MATCH]
+    return match
+
+
+def own_name(scope: MutableMapping[str, Any]) -> str:
+    """Return the name of an address of the assistant's; an empty string for all others."""
+    match = match_of(scope)
+    return match.url_name or "" if match is not None and addresses.is_own(match) else ""
+
+
+def is_below_mount(scope: MutableMapping[str, Any]) -> bool:
+    """Return whether an address is the assistant's, or would be: below its mount, and none of the project's own."""
+    if not path_of(scope).startswith(addresses.mounts()):
+        return False
+    match = match_of(scope)
+    return match is None or addresses.is_own(match)
+
+
+def api_of(scope: MutableMapping[str, Any]) -> JsonApi | None:
     """Return which API an address belongs to, wherever the project has mounted it; None for all others."""
-    try:
-        match = resolve(path_of(scope))
-    except Resolver404:
-        return None
-    if "assistant" not in match.app_names:
+    match = match_of(scope)
+    if match is None or not addresses.is_own(match):
         return None
     return next((api for api in _apis if f"/{api.prefix}" in f"/{match.route}"), None)
 
@@ -71,5 +94,5 @@ def takes_files(path: str) -> bool:
 
 @cache
 def _uploads() -> re.Pattern[str]:
-    addresses = (re.escape(address).replace(r"\*", "[^/]+") for api in _apis for address in api.uploads)
-    return re.compile(rf"/(?:{'|'.join(addresses)})\Z")
+    uploads = (re.escape(address.rstrip("/")).replace(r"\*", "[^/]+") for api in _apis for address in api.uploads)
+    return re.compile(rf"/(?:{'|'.join(uploads)})/*\Z")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from io import BytesIO
 from typing import Any
 
@@ -19,7 +19,7 @@ WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here
 def with_known_hosts(application: Application) -> Application:
     """Wrap an ASGI application so that its API answers 421 to hosts that the site does not serve."""
 
-    async def known(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def known(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and _has_unknown_host(scope) and api_of(scope):
             await refuse(WRONG_HOST, scope, send)
         else:
@@ -28,7 +28,7 @@ def with_known_hosts(application: Application) -> Application:
     return known
 
 
-def _has_unknown_host(scope: Mapping[str, Any]) -> bool:
+def _has_unknown_host(scope: MutableMapping[str, Any]) -> bool:
     """Return whether Django refuses the host, which it reads from the header that the settings name."""
     try:
         ASGIRequest(scope, BytesIO()).get_host()

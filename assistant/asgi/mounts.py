@@ -1,12 +1,18 @@
-"""ASGI applications that answer addresses beside the Django site: optional apps register theirs when they are ready."""
+"""ASGI applications that answer addresses in place of a Django view: optional apps register theirs when they are ready.
+
+Their addresses stand in the URL patterns like all others, with the view `beside_the_site`. So they lie below the mount,
+and the project's own patterns come first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.toolkit.calls.handed_in import refuse_async
+from django.http import HttpRequest, HttpResponse
+
+from assistant.asgi.json_apis import own_name
 from assistant.toolkit.lazy_module import LazyModule
 
 
@@ -15,12 +21,12 @@ class Mount:
     """An application for addresses of its own.
 
     Attributes:
-        serves: whether it answers a path instead of the site.
+        names: the names of its URL patterns.
         module: the dotted name of the module whose `application` answers. It is imported with the first request.
-        prefix: what its addresses begin with, where a proxy limits requests as those of APIs.
+        prefix: what its addresses begin with below the mount, where a proxy limits requests as those of APIs.
     """
 
-    serves: Callable[[str], bool]
+    names: tuple[str, ...]
     module: str
     prefix: str = ""
 
@@ -29,20 +35,19 @@ _mounts: dict[str, Mount] = {}
 _websockets: dict[str, Mount] = {}
 
 
-def mount(name: str, *, serves: Callable[[str], bool], module: str, prefix: str) -> None:
-    """Answer the paths for which `serves` is True by the `application` of a module. The name is the app's label.
-
-    Raises:
-        TypeError: `serves` is async.
-    """
-    refuse_async(serves, f"serves of {name}")
-    _mounts[name] = Mount(serves, module, prefix)
+def beside_the_site(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    """Answer 501 where the project is served without `with_assistant`, which answers these addresses otherwise."""
+    return HttpResponse("This address needs the ASGI application of with_assistant.", status=501)
 
 
-def mount_websocket(name: str, *, serves: Callable[[str], bool], module: str) -> None:
-    """Answer the websockets for whose path `serves` is True, as `mount` does requests. Raises `TypeError` likewise."""
-    refuse_async(serves, f"serves of {name}")
-    _websockets[name] = Mount(serves, module)
+def mount(name: str, *, names: tuple[str, ...], module: str, prefix: str) -> None:
+    """Answer requests to URL patterns with these names by the `application` of a module. `name` is the app's label."""
+    _mounts[name] = Mount(names, module, prefix)
+
+
+def mount_websocket(name: str, *, names: tuple[str, ...], module: str) -> None:
+    """Answer websockets at URL patterns with these names, as `mount` does requests."""
+    _websockets[name] = Mount(names, module)
 
 
 def mounted() -> tuple[str, ...]:
@@ -51,31 +56,31 @@ def mounted() -> tuple[str, ...]:
 
 
 def prefixes() -> tuple[str, ...]:
-    """Return what the addresses of the registered applications begin with."""
+    """Return what the addresses of the registered applications begin with below the mount."""
     return tuple(mounted.prefix for mounted in _mounts.values())
 
 
 def with_mounts(site: Any) -> Any:
-    """Return an application that asks the registered ones first, and the site for all other addresses."""
-    return _first_of(_mounts.values(), site)
+    """Return an application that answers the addresses of the registered ones by them, and all others by the site."""
+    return _by_name(_mounts.values(), site)
 
 
 def with_mounted_websockets(others: Any) -> Any:
-    """Return an application that asks the registered ones for websockets first, and `others` for the rest."""
-    return _first_of(_websockets.values(), others)
+    """Return an application that answers the websockets of the registered ones by them, and the rest by `others`."""
+    return _by_name(_websockets.values(), others)
 
 
-def _first_of(mounts: Iterable[Mount], others: Any) -> Any:
-    modules = [(mounted.serves, LazyModule(mounted.module)) for mounted in mounts]
+def _by_name(mounts: Iterable[Mount], others: Any) -> Any:
+    modules = {name: LazyModule(mounted.module) for mounted in mounts for name in mounted.names}
     if not modules:
         return others
 
     async def route(scope: Any, receive: Any, send: Any) -> None:
-        for serves, module in modules:
-            if serves(scope["path"]) is True:
-                loaded = await module.get()
-                await loaded.application(scope, receive, send)
-                return
-        await others(scope, receive, send)
+        module = modules.get(own_name(scope))
+        if module is None:
+            await others(scope, receive, send)
+        else:
+            loaded = await module.get()
+            await loaded.application(scope, receive, send)
 
     return route

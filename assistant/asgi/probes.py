@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from django.core.handlers.asgi import ASGIHandler
@@ -33,7 +33,7 @@ def with_probes(application: Application) -> Application:
     handler: Any = _Probes()
     bounded = with_bounded_views(handler)
 
-    async def route(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def route(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         probe = probe_of(path_of(scope))
         # `healthz` is answered even while `readyz` waits.
         chosen = application if probe is None else handler if probe is healthz else bounded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,13 +14,15 @@ from assistant.asgi.json_apis import JsonApi, api_of
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 # How long the rest of a refused body is read.
 DRAIN_SECONDS = 2.0
 
 
-async def refuse(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, receive: Receive | None = None) -> None:
+async def refuse(
+    refusal: HttpRefusal, scope: MutableMapping[str, Any], send: Send, receive: Receive | None = None
+) -> None:
     """Send a refusal, read what is left of the body from `receive` for a moment, and let the connection be closed."""
     kind, body = _answer(refusal, api_of(scope))
     headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
-from django.urls import Resolver404, resolve
 
 from assistant.api.authentication import HttpRefusal
-from assistant.asgi.json_apis import path_of
+from assistant.asgi.json_apis import match_of, path_of
 from assistant.asgi.refusals import Application, Message, Receive, Send, refuse
 from assistant.health import probe_of
 from assistant.services import gauges
@@ -114,7 +113,7 @@ gauges.watch(
 def with_bounded_views(application: Application) -> Application:
     """Wrap a Django site so that each request of a synchronous view waits for a place once its body is complete."""
 
-    async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def bounded(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         places = _places_for(scope) if scope["type"] == "http" else None
         if places is None:
             await application(scope, receive, send)
@@ -128,13 +127,12 @@ def with_bounded_views(application: Application) -> Application:
     return bounded
 
 
-def _places_for(scope: Mapping[str, Any]) -> Places | None:
-    path, found = path_of(scope), _places.get()
-    if probe_of(path):
+def _places_for(scope: MutableMapping[str, Any]) -> Places | None:
+    found = _places.get()
+    if probe_of(path_of(scope)):
         return found.probes
-    try:
-        match = resolve(path)
-    except Resolver404:
+    match = match_of(scope)
+    if match is None:
         return found.views
     if iscoroutinefunction(match.func) or getattr(match.func, "view_is_async", False):
         return None
@@ -145,7 +143,7 @@ def _places_for(scope: Mapping[str, Any]) -> Places | None:
 class _Turn:
     """One request's wait for a place. A body that comes slowly takes none."""
 
-    def __init__(self, places: Places, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    def __init__(self, places: Places, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self._places, self._scope, self._receive, self._send = places, scope, receive, send
         self._has_place = self._has_asked = self._is_refused = False
         # What comes after the body, if it was waited for beside a place.
@@ -202,5 +200,5 @@ class _Turn:
             self._places.give_back()
 
 
-def _client_of(scope: Mapping[str, Any]) -> str:
+def _client_of(scope: MutableMapping[str, Any]) -> str:
     return network_of(str((scope.get("client") or ("",))[0]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from assistant.asgi.lifespan import lifespan
@@ -16,7 +16,7 @@ from assistant.services.tenancy.row_scope import set_tenants
 jobs.import_handlers()
 
 
-async def _not_found(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+async def _not_found(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body"})
 
@@ -24,7 +24,7 @@ async def _not_found(scope: Mapping[str, Any], receive: Receive, send: Send) -> 
 _http = with_probes(_not_found)
 
 
-async def application(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
+async def application(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
     """Serve one request, or the lifespan, with which the work begins and ends."""
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)

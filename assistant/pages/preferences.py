@@ -23,7 +23,7 @@ class PersonLanguage(MiddlewareMixin):
     def process_view(self, request: HttpRequest, *_: Any) -> None:
         """Use the language that the signed-in person has set, if the project still has it."""
         match = request.resolver_match
-        if match is None or not _is_page(request.path_info, match.app_name, match.url_name or ""):
+        if match is None or not _is_page(match.route, match.app_name, match.url_name or ""):
             return
         language = settings_for(request).language
         if language and language in dict(settings.LANGUAGES):
@@ -31,7 +31,8 @@ class PersonLanguage(MiddlewareMixin):
             request.LANGUAGE_CODE = translation.get_language()
 
 
-def _is_page(path: str, app_name: str, url_name: str) -> bool:
+def _is_page(route: str, app_name: str, url_name: str) -> bool:
     if app_name not in _APPS:
         return url_name.startswith(("account_", "mfa_", "socialaccount_", "openid_"))
-    return not path.startswith((*_PROGRAMS, *optional_apps.paths_for_programs()))
+    # The route begins with what the project has mounted it below.
+    return not any(f"{beginning}" in f"/{route}" for beginning in (*_PROGRAMS, *optional_apps.paths_for_programs()))

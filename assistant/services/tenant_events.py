@@ -12,10 +12,11 @@ from urllib.parse import quote
 
 from django.db.models import BooleanField, Exists, Q, Value
 from django.db.models.expressions import Combinable
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from assistant.services.addresses import api_url
 from assistant.services.run_key import RunKey
 
 RUN_FINISHED = "run.finished"
@@ -111,7 +112,7 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
 def run_url(*, tenant: str, run_id: str) -> str:
     """Return the path of a run in the REST API, or "" in a project that does not include its URLs."""
     try:
-        base = reverse("assistant:run", kwargs={"tenant": tenant, "run_id": "-"}).removesuffix("-/")
+        base = api_url("run", tenant=tenant, run_id="-").removesuffix("-/")
     except NoReverseMatch:
         return ""
     # A run id may hold a slash.

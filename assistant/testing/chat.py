@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.middleware.csrf import CSRF_SESSION_KEY
 from django.test import Client
-from django.urls import reverse
 
 from assistant.models import Assistant
 from assistant.routing import with_assistant
+from assistant.services.addresses import api_url
 from assistant.testing.asgi_client import ORIGIN, Event, LoopThread, WebSocket, post_for_events
 from assistant.testing.database import share_connections
 from assistant.testing.tools import find_tenant
@@ -109,7 +109,8 @@ class ChatTester:
             self._loop = LoopThread()
             held.callback(self._loop.close)
             if self._door == "websocket":
-                socket = WebSocket(self._application, f"/ws/{self.tenant.slug}/{self.assistant}/", self._headers)
+                address = api_url("websocket", tenant=self.tenant.slug, assistant=self.assistant)
+                socket = WebSocket(self._application, address, self._headers)
                 self._loop.run(socket.open())
                 held.callback(lambda: self._loop.run(socket.close()))
                 self._socket = socket
@@ -145,7 +146,7 @@ class ChatTester:
             "tools": [], "context": [], "state": {}, "forwardedProps": {}, **fields,
         }  # fmt: skip
         if self._socket is None:
-            address = reverse("assistant:start-run", args=[self.tenant.slug, self.assistant])
+            address = api_url("start-run", tenant=self.tenant.slug, assistant=self.assistant)
             return Answer(self._loop.run(post_for_events(self._application, address, self._headers, frame)))
         return Answer(self._loop.run(_run(self._socket, frame)))
 

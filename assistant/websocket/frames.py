@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from django.urls import reverse
-
 from assistant.core.values.events import Custom
+from assistant.services.addresses import api_url
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import bare_frame
 from assistant.services.runs.input.ids import parse_run_id
@@ -32,7 +31,7 @@ def parse_message_id(value: object) -> str:
 
 def where_to_upload(tenant: str) -> str:
     """Return the sentence for a client that sends a file too large for a frame."""
-    path = reverse("assistant:attachments", kwargs={"tenant": tenant})
+    path = api_url("attachments", tenant=tenant)
     return f"Upload files at {path}, and send their ids."
 
 

@@ -217,15 +217,20 @@ def test_an_unknown_url_is_answered_in_json(alice_calls: Caller) -> None:
 
 
 @pytest.mark.parametrize("debug", [False, True])
-@pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete", "options"])
-def test_a_missing_final_slash_is_named(settings: Settings, method: str, debug: bool) -> None:
+@pytest.mark.parametrize("end", ["", "//"])
+def test_a_missing_or_an_extra_final_slash_is_answered_and_not_redirected(
+    alice_calls: Caller, settings: Settings, end: str, debug: bool
+) -> None:
     settings.DEBUG = debug
-    of_tenant = "/api/v1/tenants/acme/"
-    for path in (f"{of_tenant}conversations", f"{of_tenant}assistants/support/end-user-tokens", "/api"):
-        answer = getattr(Client(), method)(path, content_type="application/json")
-        assert answer.status_code == 404
-        if method != "head":
-            assert answer.json()["code"] == "not_found" and answer.json()["message"].endswith("end with a slash.")
+    answer = alice_calls.get(f"/api/v1/tenants/acme/assistants{end}")
+    assert (answer.status_code, answer.json()) == (200, alice_calls.get("/api/v1/tenants/acme/assistants/").json())
+    assert alice_calls("post", f"/api/v1/tenants/acme/conversations{end}", {"assistant": "support"}).status_code == 201
+
+
+@pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete", "options"])
+def test_an_address_that_is_not_there_is_not_redirected_either(method: str) -> None:
+    for path in ("/api/v1/tenants/acme/nowhere", "/api"):
+        assert getattr(Client(), method)(path, content_type="application/json").status_code == 404
 
 
 def test_pages_for_people_work_without_the_final_slash() -> None:

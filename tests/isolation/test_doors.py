@@ -20,10 +20,9 @@ from django.test import override_settings
 from mcp.server.lowlevel import Server
 from mcp_types import EmptyResult, NotificationParams, RequestParams
 
-from assistant import routing
+from assistant import routing, urls
 from assistant.asgi.mounts import mounted
 from assistant.contrib.mcp_server.protocol import build_server
-from assistant.routing import websocket_urlpatterns
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, Tool, ToolContext
 from assistant.websocket.consumer import ChatConsumer
@@ -79,7 +78,7 @@ def unlisted_addresses(rows: Any) -> list[str]:
 def mounts(source: str) -> set[str]:
     """Return the applications that answer instead of the site, by their names in `routing.py`."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return {ast.unparse(call.args[1]) for call in calls if ast.unparse(call.func) == "_choosing"}
+    return {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "_at_websocket"}
 
 
 def unlisted_frames(consumer: type[ChatConsumer]) -> set[str]:
@@ -116,7 +115,8 @@ def _home(app: str) -> Path:
 def test_every_address_belongs_to_a_door(rows: Any) -> None:
     assert unlisted_addresses(rows) == []
     assert {door_of(path) for path in paths(rows)} == set(DOORS)
-    assert [str(route.pattern) for route in websocket_urlpatterns] == ["ws/<slug:tenant>/<slug:assistant>/"]
+    sockets = [str(entry.pattern) for entry in urls.api_urlpatterns if str(entry.pattern).startswith("ws")]
+    assert sockets == ["ws/<slug:tenant>/<slug:assistant>/"]
 
 
 def test_every_application_beside_the_site_is_known() -> None:
@@ -125,7 +125,7 @@ def test_every_application_beside_the_site_is_known() -> None:
 
 
 def test_another_application_beside_the_site_is_noticed() -> None:
-    another = "api = _choosing(lambda path: path == '/dump/', dump_everything, api)"
+    another = "api = _at_websocket(dump_everything, api)"
     assert mounts(f"{inspect.getsource(routing)}\n{another}") - MOUNTS == {"dump_everything"}
 
 

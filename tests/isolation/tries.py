@@ -33,9 +33,11 @@ DOORS = {
     "REST": r"^/api(/|$)",
     "/v1": r"^/v1(/|$)",
     "admin": r"^/admin/",
+    "websocket": r"^/ws/",
+    "MCP": r"^/(mcp/|\.well-known/)",
     "pages": r"^/(t/|$|accounts/|brand/|docs/|healthz$|readyz$|metrics$)",
 }
-# Doors without addresses in the site's URL configuration.
+# Doors that no plain request opens.
 WEBSOCKET, MCP, TOOLS = "websocket", "MCP", "tools"
 UNLISTED = "unlisted"
 # Precedes the calls that a message asks the model for; see `obeying` of `trying`.

@@ -11,7 +11,7 @@ POLICY = (
 )
 
 
-def policy_finding(policy: str) -> Finding:
-    """Return what is to be said of a Content-Security-Policy; "" is none."""
+def policy_finding(policy: str, mount: str) -> Finding:
+    """Return what is to be said of the Content-Security-Policy of the pages below a mount; "" is none."""
     fix = f"Send it, from your middleware or your proxy (which --url asks). The assistant's pages need: {POLICY}"
-    return Finding("Content-Security-Policy", policy or "none", "" if policy else fix)
+    return Finding("Content-Security-Policy", f"{policy or 'none'} at {mount}", "" if policy else fix)

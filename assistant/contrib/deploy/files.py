@@ -48,7 +48,7 @@ _NGINX_POLICY_MAP = """\
 # Of the assistant's pages, unless the project sends one of its own.
 map "$upstream_http_content_security_policy$uri" ${upstream}_policy {{
     default '';
-    ~^{prefix} "{policy}";
+    ~^({pages}) "{policy}";
 }}
 
 """
@@ -56,9 +56,15 @@ _NGINX_POLICY = """\
     add_header Content-Security-Policy ${upstream}_policy always;
 
 """
+_NGINX_PROBES = """\
+    location = {mount}metrics {{ return 404; }}
+    location = {mount}readyz  {{ return 404; }}"""
+_CADDY_PROBES = """\
+	respond {mount}metrics 404
+	respond {mount}readyz 404"""
 _CADDY_POLICY = """\
 	# Of the assistant's pages, unless the project sends one of its own.
-	@pages path {prefix}*
+	@pages path {pages}
 	header @pages ?Content-Security-Policy "{policy}"
 """
 _CADDY_UPLOADS = """\
@@ -106,15 +112,16 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "body_kib": settings.ASSISTANT_MAX_BODY_BYTES // 1024,
         "upload_mib": settings.ASSISTANT_MAX_UPLOAD_BYTES // 1024**2,
     }
-    prefix = plan.prefix.strip("/")
-    below = (api.prefix.rstrip("/") for api in apis())
-    limited = ("ws", *(f"{prefix}/{api}" if prefix else api for api in below), *(one.rstrip("/") for one in prefixes()))
+    below = ("ws/", *(api.prefix for api in apis()), *prefixes())
+    limited = (f"{mount}{address}".strip("/") for mount in plan.mounts for address in below)
     has_static = bool(plan.static_url and plan.static_root)
     static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
     patterns = " ".join(f"{path}*" for path in plan.uploads)
     # Of pages that are the project's too it cannot be known here what they need.
-    has_policy = bool(prefix) and not settings.ASSISTANT_BASE_TEMPLATE
-    policy = {"upstream": upstream, "prefix": re.escape(plan.prefix), "policy": POLICY}
+    has_policy = "/" not in plan.pages and not settings.ASSISTANT_BASE_TEMPLATE
+    policy = {"upstream": upstream, "policy": POLICY}
+    nginx_policy = policy | {"pages": "|".join(map(re.escape, plan.pages))}
+    caddy_policy = policy | {"pages": " ".join(f"{mount}*" for mount in plan.pages)}
     nginx_uploads = _NGINX_UPLOADS.format(
         paths="|".join(re.escape(path).replace(r"\*", "[^/]+") for path in plan.uploads), upstream=upstream, **sizes
     )
@@ -122,7 +129,10 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         **{name: str(size) for name, size in sizes.items()},
         **{name: str(getattr(plan, name)) for name in ("host", "name", "title", "directory", "user", "env_file")},
         **{name: str(getattr(plan, name)) for name in ("asgi", "settings_module", "environment", "server_environment")},
-        **{name: str(getattr(plan, name)) for name in ("listen", "certificate", "certificate_key", "prefix")},
+        **{name: str(getattr(plan, name)) for name in ("listen", "certificate", "certificate_key")},
+        "mount": plan.mounts[0],
+        "nginx_probes": "\n".join(_NGINX_PROBES.format(mount=mount) for mount in plan.mounts),
+        "caddy_probes": "\n".join(_CADDY_PROBES.format(mount=mount) for mount in plan.mounts),
         "container_environment": " \\\n    ".join(plan.server_environment.split()),
         "upstream": upstream,
         "role": upstream,
@@ -134,10 +144,10 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "api_paths": "|".join(limited),
         "nginx_uploads": nginx_uploads if plan.uploads else "",
         "nginx_host": "$host" if plan.listen == HTTPS else "$host:$server_port",
-        "nginx_policy_map": _NGINX_POLICY_MAP.format(**policy) if has_policy else "",
+        "nginx_policy_map": _NGINX_POLICY_MAP.format(**nginx_policy) if has_policy else "",
         "nginx_policy": _NGINX_POLICY.format(**policy) if has_policy else "",
         "caddy_site": plan.host if plan.listen == HTTPS else f"{plan.host}:{plan.listen}",
-        "caddy_policy": _CADDY_POLICY.format(**policy | {"prefix": plan.prefix}) if has_policy else "",
+        "caddy_policy": _CADDY_POLICY.format(**caddy_policy) if has_policy else "",
         "nginx_static": _NGINX_STATIC.format(**static) if has_static else "",
         "caddy_bodies": (_CADDY_UPLOADS if plan.uploads else _CADDY_BODIES).format(paths=patterns, **sizes),
         "caddy_static": _CADDY_STATIC.format(**static) if has_static else "",

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, get_script_prefix, reverse
 
 from assistant.asgi.json_apis import apis
+from assistant.services import addresses
 from assistant.uploads import has_file_field
 
 
@@ -30,7 +31,9 @@ class DeploymentPlan:
         environment: variables of all commands, beside those in `env_file`; `server_environment`: of the servers.
         folder: where the files are written; `project`: the folder of `manage.py`.
         listen: the proxy's port; `certificate` and `certificate_key` are nginx's.
-        prefix: where the assistant's URLs are mounted, such as `/assistant/`.
+        mounts: below which the assistant's APIs, websockets and probes are, such as `/assistant/`; in each language, if
+            the project has mounted them so. The first is asked for health.
+        pages: below which its pages are.
         uploads: beginnings of paths where files are uploaded.
         static_url, static_root: set if the proxy serves collected files.
     """
@@ -51,7 +54,8 @@ class DeploymentPlan:
     listen: int
     certificate: str
     certificate_key: str
-    prefix: str
+    mounts: tuple[str, ...]
+    pages: tuple[str, ...]
     uploads: tuple[str, ...]
     static_url: str = ""
     static_root: str = ""
@@ -71,13 +75,25 @@ def asgi_application() -> str:
     return f"{package}.asgi:application" if package else "asgi:application"
 
 
-def prefix() -> str:
-    """Return where the project has mounted the assistant's URLs.
+def api_mounts() -> tuple[str, ...]:
+    """Return below what the project has mounted the APIs, websockets and probes, in each language.
 
     Raises:
         NoReverseMatch: nowhere.
     """
-    return reverse("assistant:home")
+    return _public(addresses.api_mounts())
+
+
+def page_mounts() -> tuple[str, ...]:
+    """Return below what the project has mounted the pages, in each language. Raises `NoReverseMatch`: nowhere."""
+    return _public(addresses.page_mounts())
+
+
+def _public(mounts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return paths as a proxy gets them."""
+    if not mounts:
+        raise NoReverseMatch("No URL leads to the assistant.")
+    return tuple(get_script_prefix().rstrip("/") + mount for mount in mounts)
 
 
 def upload_paths() -> tuple[str, ...]:
@@ -85,7 +101,7 @@ def upload_paths() -> tuple[str, ...]:
 
     These are addresses of the installed APIs, ASSISTANT_UPLOAD_PATHS, and admin forms with files.
     """
-    of_apis = (f"{prefix()}{address}" for api in apis() for address in api.uploads)
+    of_apis = (f"{mount}{address}" for mount in api_mounts() for api in apis() for address in api.uploads)
     return (*of_apis, *_admin_forms_with_files(), *settings.ASSISTANT_UPLOAD_PATHS)
 
 

@@ -16,7 +16,7 @@ from assistant import defaults
 from assistant.contrib.deploy import inside
 from assistant.contrib.deploy.content_policy import policy_finding
 from assistant.contrib.deploy.findings import Finding
-from assistant.contrib.deploy.plan import asgi_application, prefix
+from assistant.contrib.deploy.plan import api_mounts, asgi_application, page_mounts
 from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from assistant.environment import public_host
 from assistant.models import Provider, Tenant
@@ -75,8 +75,9 @@ def _application(has_proxy: bool) -> Iterator[Finding]:
     """Ask the ASGI application what a server would be asked."""
     name = asgi_application()
     try:
-        application, mounted = inside.load(name), prefix()
-        is_wrapped = inside.ask(application, "/ws/-/-/").status == 426
+        application = inside.load(name)
+        mounted = api_mounts()[0]
+        is_wrapped = inside.ask(application, f"{mounted}ws/-/-/").status == 426
     except NoReverseMatch:
         yield Finding("URLs", "none leads to the assistant", 'path("assistant/", include("assistant.urls"))')
         return
@@ -92,8 +93,9 @@ def _application(has_proxy: bool) -> Iterator[Finding]:
     yield Finding("health", message, "" if status == 200 else "application = with_assistant(application)")
     yield from _static_files(application)
     if not has_proxy:
-        headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
-        yield policy_finding(headers.get("content-security-policy", ""))
+        for mount in page_mounts():
+            headers = inside.ask(application, f"{mount}accounts/login/", host=_host()).headers
+            yield policy_finding(headers.get("content-security-policy", ""), mount)
 
 
 def _static_files(application: Any) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ import msgspec
 from ag_ui.core import RunAgentInput
 
 from assistant.core.values.events import PROTOCOL_VERSION, AnyEvent
+from assistant.services.addresses import api_url
 from assistant.websocket.added_frames import described_frames
 
 Schema = dict[str, Any]
@@ -95,6 +96,7 @@ def event_schemas() -> dict[str, Schema]:
 
 def asyncapi_document(*, host: str, scheme: str) -> dict[str, Any]:
     """Return the document for the deployment at `host`; `scheme` is ws or wss."""
+    socket = api_url("websocket", tenant="-", assistant="-").removesuffix("-/-/")
     sent = {kind: ("An event of AG-UI.", {"$ref": _REF + kind}) for kind in _event_types()}
     run_input = ("Start a run.", {"$ref": f"{_REF}RunAgentInput"})
     received = {"RunAgentInput": run_input, **_CLIENT_FRAMES, **_added_frames()}
@@ -112,7 +114,7 @@ def asyncapi_document(*, host: str, scheme: str) -> dict[str, Any]:
         },
         "channels": {
             "assistant": {
-                "address": "/ws/{tenant}/{assistant}/",
+                "address": f"{socket}{{tenant}}/{{assistant}}/",
                 "parameters": {
                     "tenant": {"description": "The tenant's slug.", "examples": ["acme"]},
                     "assistant": {"description": "The assistant's slug.", "examples": ["support"]},

@@ -1,12 +1,14 @@
-"""The addresses of the MCP server."""
+"""The addresses of the MCP server, below the mount of `assistant.urls`."""
 
 from __future__ import annotations
 
-PATH = "/mcp/"
+PATH = "mcp/"
 # Of RFC 9728: it says which resource a key is for.
-METADATA = "/.well-known/oauth-protected-resource"
+METADATA_PATH = ".well-known/oauth-protected-resource"
+# Names of the URL patterns.
+MCP, METADATA = "mcp", "mcp-metadata"
 
 
-def is_mcp(path: str) -> bool:
-    """Return whether the MCP server answers a path instead of the site."""
-    return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
+def mount_of(path: str) -> str:
+    """Return the mount above one of the addresses, such as `/assistant/`."""
+    return path.partition(METADATA_PATH)[0] if METADATA_PATH in path else path.rstrip("/").removesuffix("mcp")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.asgi.mounts import mount
-from assistant.contrib.mcp_server.addresses import is_mcp
+from assistant.contrib.mcp_server.addresses import MCP, METADATA
 from assistant.optional_apps import OptionalApp
 
 
@@ -12,7 +12,8 @@ class McpServerConfig(OptionalApp):
     label = "assistant_mcp_server"
     verbose_name = "Assistant: MCP server"
     packages = {"mcp": "mcp"}
+    for_programs = ("/mcp/", "/.well-known/")
 
     def register(self) -> None:
         # It is an ASGI application, because Django views are not told that a client has disconnected.
-        mount(self.label, serves=is_mcp, module="assistant.contrib.mcp_server.asgi", prefix="mcp/")
+        mount(self.label, names=(MCP, METADATA), module="assistant.contrib.mcp_server.asgi", prefix="mcp/")

@@ -9,7 +9,8 @@ from django.conf import settings
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from assistant.contrib.mcp_server.addresses import METADATA, PATH
+from assistant.asgi.json_apis import own_name
+from assistant.contrib.mcp_server.addresses import METADATA, METADATA_PATH, PATH, mount_of
 from assistant.contrib.mcp_server.scopes import MCP as RULE
 from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import log_failure
@@ -32,7 +33,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     refusal = _refuse_address(scope, headers)
     if refusal is not None:
         await refusal(scope, receive, send)
-    elif scope["path"].startswith(METADATA):
+    elif own_name(scope) == METADATA:
         await _metadata(scope, headers)(scope, receive, send)
     else:
         try:
@@ -66,7 +67,7 @@ def _unavailable(exc: Exception) -> Response:
 
 def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) -> Response:
     """Answer a caller who is not admitted, with the challenge of RFC 9728 for a missing, bad or insufficient key."""
-    where = f'resource_metadata="{_origin(scope, headers)}{METADATA}{PATH}"'
+    where = f'resource_metadata="{_mount(scope, headers)}{METADATA_PATH}/{PATH}"'
     if denied.reason == "too_many_requests":
         answer = _error(429, "too_many_requests", str(denied))
         answer.headers["Retry-After"] = str(denied.retry_after)
@@ -80,9 +81,8 @@ def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) 
 
 def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
     """Return the metadata of RFC 9728. It names no authorization server, because keys are created in the admin."""
-    origin = _origin(scope, headers)
     about: dict[str, Any] = {
-        "resource": f"{origin}{PATH}",
+        "resource": f"{_mount(scope, headers)}{PATH}",
         "resource_name": "Tenant Assistant",
         "scopes_supported": [SCOPE],
         "bearer_methods_supported": ["header"],
@@ -90,8 +90,9 @@ def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
     return JSONResponse(about, headers={"Access-Control-Allow-Origin": "*"})
 
 
-def _origin(scope: Scope, headers: dict[str, str]) -> str:
-    return f"{'https' if is_secure(scope, headers) else 'http'}://{headers['host']}"
+def _mount(scope: Scope, headers: dict[str, str]) -> str:
+    """Return the address below which the project has mounted the assistant."""
+    return f"{'https' if is_secure(scope, headers) else 'http'}://{headers['host']}{mount_of(scope['path'])}"
 
 
 def _error(status: int, code: str, message: str, challenge: str = "") -> Response:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.asgi.json_apis import JsonApi, add_api
 from assistant.asgi.mounts import mount_websocket
-from assistant.contrib.openai_api.addresses import PREFIX, UPLOADS, is_responses
+from assistant.contrib.openai_api.addresses import PREFIX, RESPONSES, UPLOADS
 from assistant.contrib.openai_api.error_bodies import error_body
 from assistant.optional_apps import OptionalApp
 
@@ -27,4 +27,4 @@ class OpenaiApiConfig(OptionalApp):
 
     def register(self) -> None:
         add_api(JsonApi(PREFIX, UPLOADS, refusal_body))
-        mount_websocket(self.label, serves=is_responses, module="assistant.contrib.openai_api.api.websocket")
+        mount_websocket(self.label, names=(RESPONSES,), module="assistant.contrib.openai_api.api.websocket")

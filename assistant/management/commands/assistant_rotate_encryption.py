@@ -1,4 +1,4 @@
-"""`manage.py assistant_rotate_encryption`: encrypts stored secrets again with the first of ASSISTANT_FIELD_ENCRYPTION_KEYS."""
+"""`manage.py assistant_rotate_encryption`: encrypts stored secrets again with the first of the encryption keys."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpResponse
-from django.urls import reverse
 
 from assistant.models import Attachment
+from assistant.services.addresses import api_url
 
 
 def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
 
 def content_url(tenant_slug: str, attachment_id: str) -> str:
     """Return the path of a file's bytes."""
-    return reverse("assistant:attachment-content", kwargs={"tenant": tenant_slug, "attachment": attachment_id})
+    return api_url("attachment-content", tenant=tenant_slug, attachment=attachment_id)
 
 
 def attachment_response(row: Attachment) -> HttpResponse:

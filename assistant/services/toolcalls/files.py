@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.http import HttpResponse
-from django.urls import reverse
 
 from assistant.models import ToolFile
+from assistant.services.addresses import api_url
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.members import Member
 from assistant.toolkit import Media
@@ -33,7 +33,7 @@ def store_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[
 
 def file_description(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
     """Return a file's description for clients; only the member can open `url`."""
-    url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
+    url = api_url("tool-file", tenant=tenant_slug, file=row.pk)
     return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
 
 

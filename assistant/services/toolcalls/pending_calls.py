@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -22,6 +22,7 @@ from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
 from assistant.core.values.untrusted import bounded_sources
 from assistant.models import Conversation, PendingCall, ToolCall
+from assistant.services.addresses import api_url
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
 from assistant.services.toolpolicy.titles import titles_of
@@ -59,7 +60,7 @@ def callback_of(key: RunKey, tenant: str, call_id: str) -> Callback:
 
 def _path_of(tenant: str, token: str) -> str:
     try:
-        return reverse("assistant:pending", kwargs={"tenant": tenant, "token": token})
+        return api_url("pending", tenant=tenant, token=token)
     except NoReverseMatch:  # a project that does not include the REST API
         return ""
 

@@ -53,7 +53,8 @@ CHECKOUT = DeploymentPlan(
     listen=443,
     certificate="/etc/ssl/assistant.pem",
     certificate_key="/etc/ssl/assistant.key",
-    prefix="/",
+    mounts=("/",),
+    pages=("/",),
     uploads=(
         "/api/v1/tenants/*/attachments/",
         "/api/v1/tenants/*/assistants/*/runs/",
@@ -69,7 +70,8 @@ HOST = replace(
     name="my-crm",
     asgi="crm.asgi:application",
     settings_module="crm.settings",
-    prefix="/help/assistant/",
+    mounts=("/help/assistant/",),
+    pages=("/help/assistant/",),
     uploads=("/imports/", "/photos/"),
     static_url="/static/",
     static_root="/srv/my-crm/staticfiles",
@@ -170,13 +172,21 @@ def test_compose_shows_its_file_where_no_settings_are(tmp_path: Path) -> None:
 def test_no_placeholder_is_left_and_every_name_is_the_hosts_own(plan: DeploymentPlan, tmp_path: Path) -> None:
     text = "\n".join(deployment_files(plan).values())
     assert re.findall(r"@(?!too_many_requests)[a-z_]+@", text) == []
-    assert f"location = {plan.prefix}readyz" in text and f"health_uri {plan.prefix}readyz" in text
+    assert f"location = {plan.mounts[0]}readyz" in text and f"health_uri {plan.mounts[0]}readyz" in text
     assert ("config.asgi" in text) == (plan is CHECKOUT)
 
 
 @pytest.mark.parametrize(
     ("path", "is_limited"),
-    [("/ws/a/b/", True), ("/help/assistant/api/v1/", True), ("/mcp/", True), ("/api/mine/", False), ("/help/", False)],
+    [
+        ("/help/assistant/ws/a/b/", True),
+        ("/help/assistant/api/v1/", True),
+        ("/help/assistant/mcp/", True),
+        ("/ws/room/", False),
+        ("/mcp/", False),
+        ("/api/mine/", False),
+        ("/help/", False),
+    ],
 )
 def test_only_the_assistants_addresses_of_a_host_are_limited(path: str, is_limited: bool) -> None:
     text = deployment_files(HOST)["nginx.conf"]

@@ -26,6 +26,7 @@ from assistant.contrib.end_users.services.tokens import (
     save_end_user,
     sign_token,
 )
+from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.branding.brands import widget_brand
 from assistant.services.shown_notices import notice_scripts
@@ -144,7 +145,7 @@ class EndUserTokens(TenantView):
         body = {
             "token": token,
             "expires_at": until,
-            "socket": f"/ws/{member.tenant.slug}/{found.slug}/",
+            "socket": api_url("websocket", tenant=member.tenant.slug, assistant=found.slug),
             "assistant": found,
             "brand": widget_brand(tenant_id=member.tenant_id),
             "files": widget_files(member, found),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.urls import reverse
 
 from assistant.contrib.end_users.services.member_tokens import mint_member_token
 from assistant.contrib.end_users.services.tokens import MAX_SECONDS, MIN_SECONDS
 from assistant.models import Assistant
+from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.welcome import greetings_of, starters_of
@@ -34,7 +34,7 @@ def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
     if not limits.are_on:
         return None
     return {
-        "url": reverse("assistant:attachments", kwargs={"tenant": member.tenant.slug}),
+        "url": api_url("attachments", tenant=member.tenant.slug),
         "accept": limits.accept(images=provider.sees_images),
         "max_bytes": limits.file_bytes,
         "most": limits.per_message,
@@ -84,7 +84,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
     return {
         "token": token,
         "expires_at": until.isoformat(),
-        "socket": f"/ws/{member.tenant.slug}/{assistant.slug}/",
+        "socket": api_url("websocket", tenant=member.tenant.slug, assistant=assistant.slug),
         "is_member": True,
         "assistant": {
             "slug": assistant.slug,

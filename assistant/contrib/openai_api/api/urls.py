@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
+from assistant.contrib.openai_api.addresses import RESPONSES
 from assistant.contrib.openai_api.api import conversations, elsewhere, files, responses, views
 
 urlpatterns = [
     path("models", views.models),
     path("models/<str:model>", views.model),
     path("chat/completions", views.create),
-    path("responses", responses.responses),
+    path("responses", responses.responses, name=RESPONSES),
     path("responses/<str:response>", responses.one_response),
     path("responses/<str:response>/cancel", responses.cancel),
     path("responses/<str:response>/input_items", responses.items),

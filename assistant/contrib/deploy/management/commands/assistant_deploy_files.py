@@ -14,8 +14,9 @@ from django.urls import NoReverseMatch
 from assistant.contrib.deploy.files import deployment_files
 from assistant.contrib.deploy.plan import (
     DeploymentPlan,
+    api_mounts,
     asgi_application,
-    prefix,
+    page_mounts,
     settings_module,
     upload_paths,
 )
@@ -77,7 +78,8 @@ class Command(OperatorCommand):
         name = options["name"] or re.sub(r"[^a-z0-9_-]", "-", module.partition(".")[0].lower()) or "site"
         has_static = bool(settings.STATIC_ROOT) and str(settings.STATIC_URL).startswith("/") and not has_whitenoise()
         try:
-            mounted = prefix()
+            mounts = api_mounts()
+            pages = page_mounts()
         except NoReverseMatch:
             raise CommandError(
                 'No URL leads to the assistant: path("assistant/", include("assistant.urls")).'
@@ -99,7 +101,8 @@ class Command(OperatorCommand):
             listen=options["listen"],
             certificate=options["certificate"] or f"/etc/ssl/{name}.pem",
             certificate_key=options["certificate_key"] or f"/etc/ssl/{name}.key",
-            prefix=mounted,
+            mounts=mounts,
+            pages=pages,
             uploads=upload_paths(),
             static_url=str(settings.STATIC_URL) if has_static else "",
             static_root=str(settings.STATIC_ROOT) if has_static else "",

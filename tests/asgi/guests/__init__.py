@@ -1,0 +1,1 @@
+"""URLs of other projects, with pages of their own around the assistant's."""
