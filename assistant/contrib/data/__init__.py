@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from assistant.contrib.data.exposing import expose
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assistant.contrib.data.exposing import expose
 
 __all__ = ["expose"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what projects use when they ask for it: the package is looked at where the app is not installed, too."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from assistant.contrib.data import exposing
+
+    return getattr(exposing, name)
