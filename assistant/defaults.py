@@ -36,9 +36,6 @@ ASSISTANT_REDIS_URL = _env.url("ASSISTANT_REDIS_URL", schemes=REDIS_SCHEMES)
 # Fernet keys for stored secrets: the first one encrypts, all decrypt. Without any, a key is derived from SECRET_KEY.
 ASSISTANT_FIELD_ENCRYPTION_KEYS = _env.fernet_keys("ASSISTANT_FIELD_ENCRYPTION_KEYS")
 
-ASSISTANT_WEATHER_BASE_URL = _env.url("ASSISTANT_WEATHER_BASE_URL", "https://api.open-meteo.com")
-ASSISTANT_WEATHER_GEOCODING_URL = _env.url("ASSISTANT_WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
-
 # Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
 ASSISTANT_INTERNAL_HOSTS = _env.internal_hosts("ASSISTANT_INTERNAL_HOSTS")
 
@@ -134,7 +131,7 @@ ASSISTANT_ENCRYPT_PROVIDER_STATE = _env.flag("ASSISTANT_ENCRYPT_PROVIDER_STATE")
 # Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 ASSISTANT_TRACE_CONTENT = _env.flag("ASSISTANT_TRACE_CONTENT")
 
-# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, questions, reminders),
+# The parts of the tool library that are on: families (clock, calculator, knowledge, questions, those of apps),
 # names of tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 
@@ -226,8 +223,6 @@ __all__ = [
     "ASSISTANT_TOOL_INTERCEPTORS",
     "ASSISTANT_TRACE_CONTENT",
     "ASSISTANT_UPLOAD_PATHS",
-    "ASSISTANT_WEATHER_BASE_URL",
-    "ASSISTANT_WEATHER_GEOCODING_URL",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",

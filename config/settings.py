@@ -29,6 +29,7 @@ from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
+from assistant.contrib.weather.defaults import *  # noqa: E402, F403
 from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
@@ -99,6 +100,7 @@ INSTALLED_APPS = [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
+    "assistant.contrib.weather",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
     "assistant.contrib.data",

@@ -233,13 +233,13 @@ async def test_a_clients_tool_has_no_name_of_a_tool_that_is_switched_off(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
-    await in_db(switch_tool)(cast.acme, "get_weather", "off")
-    names = ["get_weather", "locate"]
+    await in_db(switch_tool)(cast.acme, "calculate", "off")
+    names = ["calculate", "locate"]
     tools = [{"name": name, "description": "Mine.", "parameters": {"type": "object"}} for name in names]
     async with open_socket(server.url, user=cast.alice) as socket:
         await socket.ask("Hi", tools=tools)
     offered = [one["function"]["name"] for one in fake_provider.requests[0].json["tools"]]
-    assert "locate" in offered and "get_weather" not in offered
+    assert "locate" in offered and "calculate" not in offered
 
 
 async def test_two_tabs_see_the_same_events(

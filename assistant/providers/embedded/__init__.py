@@ -3,7 +3,7 @@
 from assistant.providers.embedded.model import EmbeddedModel
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.server import EmbeddedServer, start_server
+from assistant.providers.embedded.standin.model import StandIn
 from assistant.providers.embedded.weights import MODEL_NAME
-from assistant.providers.standin.model import StandIn
 
 __all__ = ["MODEL_NAME", "EmbeddedModel", "EmbeddedServer", "StandIn", "is_ready", "start_server"]

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from pytest_django import Settings
 
-from assistant.library.weather import WeatherSettings, get_weather
+from assistant.contrib.weather.library.weather import WeatherSettings, get_weather
 from assistant.toolkit import ToolContext, ToolError
 
 PARIS = {"name": "Paris", "latitude": 48.85341, "longitude": 2.3488, "country_code": "FR",

@@ -11,8 +11,8 @@ from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta, ToolCall
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.core.values.untrusted import unfenced
-from assistant.providers.standin.rules import Call, next_call
-from assistant.providers.standin.wording import answer, small_talk
+from assistant.providers.embedded.standin.rules import Call, next_call
+from assistant.providers.embedded.standin.wording import answer, small_talk
 
 _PIECE = re.compile(r"\s*\S+\s*")
 _PAUSE_SECONDS = 0.015

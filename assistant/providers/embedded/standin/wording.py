@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.providers.standin.rules import MAX_QUESTION_CHARACTERS, Done
+from assistant.providers.embedded.standin.rules import MAX_QUESTION_CHARACTERS, Done
 from assistant.toolkit.bounded_json import load_json
 
 _MAX_ENTRIES = 8

@@ -1,0 +1,1 @@
+"""The weather: a tool that asks Open-Meteo for it."""

@@ -1,0 +1,1 @@
+"""The tool family `weather` for `ASSISTANT_LIBRARY`."""
