@@ -10,7 +10,7 @@ import pytest
 from assistant.client import ChatClient, RunFailed, ToolCall
 from assistant.core.values.messages import Reply
 from assistant.providers import ScriptedModel
-from assistant.toolkit import InvalidTool, ToolContext, ToolError, tool
+from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, tool
 
 COUNT = ToolCall("", "count", "{}")
 FAIL = ToolCall("", "fail", "{}")
@@ -98,6 +98,18 @@ def fail() -> str:
     raise Closed("the shop is closed")
 
 
+async def closed() -> None:
+    raise Closed("the shop is closed")
+
+
+@tool(name="fail")
+async def fail_in_a_task() -> str:
+    """Fail."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(closed())
+    return "not reached"
+
+
 def sentence(exc: Exception) -> str:
     return f"Not now: {exc}."
 
@@ -123,11 +135,12 @@ TOLD: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.parametrize("failing", [fail, fail_in_a_task], ids=["alone", "in a task"])
 @pytest.mark.parametrize(("on_error", "told"), TOLD)
-async def test_an_exception_becomes_a_sentence_for_the_model(on_error: Any, told: str) -> None:
+async def test_an_exception_becomes_a_sentence_for_the_model(failing: Tool, on_error: Any, told: str) -> None:
     model = ScriptedModel([FAIL, "ok", FAIL, "ok"])
-    of_the_call = await ChatClient(model=model, tools=[fail]).call("?", on_error=on_error)
-    of_the_tool = await ChatClient(model=model, tools=[fail.replace(on_error=on_error)]).call("?")
+    of_the_call = await ChatClient(model=model, tools=[failing]).call("?", on_error=on_error)
+    of_the_tool = await ChatClient(model=model, tools=[failing.replace(on_error=on_error)]).call("?")
     for reply in (of_the_call, of_the_tool):
         assert str(reply.tool_calls[0].result).startswith(told)
         assert reply.tool_calls[0].status == "error"
@@ -141,8 +154,9 @@ def reraise(exc: Exception) -> str:
     ("on_error", "cause"),
     [("raise", Closed), (reraise, RuntimeError), ({Closed: "raise"}, Closed), ({LookupError: reraise}, RuntimeError)],
 )
-async def test_an_exception_may_end_the_turn(on_error: Any, cause: type[Exception]) -> None:
-    for options, tools in (({"on_error": on_error}, [fail]), ({}, [fail.replace(on_error=on_error)])):
+@pytest.mark.parametrize("failing", [fail, fail_in_a_task], ids=["alone", "in a task"])
+async def test_an_exception_may_end_the_turn(failing: Tool, on_error: Any, cause: type[Exception]) -> None:
+    for options, tools in (({"on_error": on_error}, [failing]), ({}, [failing.replace(on_error=on_error)])):
         with pytest.raises(RunFailed) as failed:
             await ChatClient(model=ScriptedModel([FAIL, "ok"]), tools=tools).call("?", **options)
         assert type(failed.value.__cause__) is cause

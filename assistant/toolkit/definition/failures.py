@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assistant.toolkit.calls.gate import HandedIn, ask
 from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.context import ToolContext
-from assistant.toolkit.errors import ToolError
+from assistant.toolkit.errors import ToolError, errors_in
 
 Told = Literal["model", "raise"]
 # A function of the exception: returns a sentence for the model, or raises.
@@ -40,7 +40,12 @@ class Decided:
 
 
 async def decide(exc: BaseException, of_tool: OnError, of_run: OnError, *, tool: str, context: ToolContext) -> Decided:
-    """Return what becomes of an exception: what its tool says of it, else what the run says."""
+    """Return what becomes of an exception: what its tool says of it, else what the run says.
+
+    A group of one exception, which `asyncio.TaskGroup` raises, counts as that exception.
+    """
+    errors = list(errors_in(exc))
+    exc = errors[0] if len(errors) == 1 else exc
     way = way_for(of_tool, exc)
     if way == "model":
         way = way_for(of_run, exc)
