@@ -16,7 +16,7 @@ _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 # Segments before a JPEG's size; an honest one has some dozens.
 MAX_SEGMENTS = 10_000
-# Blocks of a GIF, of 255 bytes at most; one of 20 MB has 82,000.
+# Blocks of a GIF, of 255 bytes at most (one of 20 MB has 82,000), and parts of a WebP.
 MAX_BLOCKS = 200_000
 MAX_ICONS = 32
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -97,24 +97,44 @@ def _colours(flags: int) -> int:
 
 
 def _webp(data: bytes) -> list[Size]:
-    kind = data[12:16]
+    """Return the sizes of the canvas, of frames and of what they hold."""
     if data[8:12] != b"WEBP":
         return [(0, 0)]
-    if kind == b"VP8X":
-        return [(1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(_three(data, 27), "little"))]
+    if data[12:16] != b"VP8X":
+        return [_webp_picture(data, 12) or (0, 0)]
+    found = [(1 + _three(data, 24), 1 + _three(data, 27))]
+    at = 30
+    for _ in range(MAX_BLOCKS):
+        if at + 8 > len(data):
+            return found
+        kind, length = struct.unpack_from("<4sI", data, at)
+        if kind == b"ANMF":
+            found.append((1 + _three(data, at + 14), 1 + _three(data, at + 17)))
+            at += 24  # the frame's own parts follow
+            continue
+        picture = _webp_picture(data, at)
+        if picture is not None:
+            found.append(picture)
+        at += 8 + length + length % 2
+    return [(2**16, 2**16)]
+
+
+def _webp_picture(data: bytes, at: int) -> Size | None:
+    """Return the size that a part with pixels says; None if the part is another."""
+    kind = data[at : at + 4]
     if kind == b"VP8L":
-        bits = struct.unpack_from("<I", data, 21)[0]
-        return [(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))]
+        bits = struct.unpack_from("<I", data, at + 9)[0]
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     if kind == b"VP8 ":
-        width, height = struct.unpack_from("<HH", data, 26)
-        return [(width & 0x3FFF, height & 0x3FFF)]
-    return [(0, 0)]
+        width, height = struct.unpack_from("<HH", data, at + 14)
+        return width & 0x3FFF, height & 0x3FFF
+    return None
 
 
-def _three(data: bytes, at: int) -> bytes:
+def _three(data: bytes, at: int) -> int:
     if len(data) < at + 3:
         raise IndexError(at)
-    return data[at : at + 3]
+    return int.from_bytes(data[at : at + 3], "little")
 
 
 def _ico(data: bytes) -> list[Size]:

@@ -67,6 +67,22 @@ def test_a_frame_of_a_gif_beyond_its_screen_counts() -> None:
     assert sizes_of(head + b"\x21\xfe" + b"\x01a" * 200_000, "image/gif") == [(2**16, 2**16)]
 
 
+def test_a_frame_of_a_webp_counts_whatever_its_canvas_says() -> None:
+    pixels = struct.pack("<4sIBI", b"VP8L", 5, 0x2F, 9_999 | 9_999 << 14) + b"\0"
+
+    def frame(side: int, inner: bytes) -> bytes:
+        sides = (side - 1).to_bytes(3, "little") * 2
+        return struct.pack("<4sI6x", b"ANMF", 16 + len(inner)) + sides + b"\0" * 4 + inner
+
+    small = pixels.replace(struct.pack("<I", 9_999 | 9_999 << 14), struct.pack("<I", 9 | 9 << 14))
+    honest = webp(10, 10) + frame(10, small) * 3
+    assert {*sizes_of(honest, "image/webp")} == {(10, 10)} and read("a.webp", honest)
+    for hidden in (frame(10_000, small), frame(10, pixels), pixels):
+        with pytest.raises(FileRefused, match="50 million pixels"):
+            read("a.webp", honest + hidden)
+    assert sizes_of(webp(10, 10) + b"EXIF\0\0\0\0" * 200_001, "image/webp") == [(2**16, 2**16)]
+
+
 def test_a_size_that_is_hidden_or_cannot_be_read_is_refused() -> None:
     with pytest.raises(FileRefused, match="at most 50 million pixels"):
         read("a.jpg", jpeg(9, 9, segments=MAX_SEGMENTS + 1))
