@@ -24,7 +24,9 @@ from assistant.contrib.receipts.matching.verbs import (
 )
 
 # Limits of one answer.
-MAX_CLAIMS = 20
+MAX_CLAIMS, MAX_CHARACTERS = 20, 32_000
+# Characters of a sentence that are looked at.
+MAX_SENTENCE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,12 @@ def claims_of(answer: str, calls: Sequence[Done], looked_up: Iterable[str] = ())
         calls: of the run, and of earlier runs of the thread.
         looked_up: words of what the run has read, in small letters: what was done before and stands there is no claim.
     """
-    prose = masked(answer)
+    prose = masked(answer[:MAX_CHARACTERS])
     known = frozenset(looked_up)
     changing = [call for call in calls if not call.is_read_only and call.is_successful]
     found = list[Claim]()
     for start, end in sentences(prose):
-        sentence = prose[start:end]
+        sentence = prose[start : min(end, start + MAX_SENTENCE)]
         if sentence.rstrip("*_ ").endswith("?"):
             continue
         for place, verb, is_active in _claimed(sentence):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
 MAX_PAIRED_ROWS, MAX_PAIRED_FIELDS = 40, 16
+# The groups into which a column divides rows.
+MAX_GROUPS = 20
 # The values shown in a row of which sums are looked at.
 MAX_SHOWN = 12
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
@@ -48,31 +50,15 @@ class Derivations:
 
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
+        ranges = [_range(value, shown) for shown in value.numbers]
         for candidates in (self._counts, self._times, self._sums, self._shown, self._differences, self._others):
             for name, number, facts in candidates(place, value):
                 self._steps.spend(1)
-                if self._is(value, number):
+                if any(_is_in(number, shown) for shown in ranges):
                     return name, list(facts)
                 if self._steps.is_spent:
                     return None
         return None
-
-    def _is(self, value: Value, number: Decimal) -> bool:
-        for shown in value.numbers:
-            half = Decimal(1).scaleb(-value.decimals) / 2
-            if value.is_about:
-                whole = str(int(abs(shown)))
-                zeros = len(whole) - len(whole.rstrip("0")) if shown else 0
-                half = max(half, Decimal(10) ** zeros)
-            exact = abs(number) == abs(shown)
-            if exact or (
-                value.decimals + value.is_about and abs(abs(number) - abs(shown)) <= half and not value.is_word
-            ):
-                return True
-            is_whole = number == int(number)
-            if not is_whole and not value.is_word and abs(abs(number) - abs(shown)) <= half:
-                return True
-        return False
 
     def _around(self, value: Value) -> str:
         start = max(self._prose.rfind("\n", 0, value.start), self._prose.rfind(". ", 0, value.start)) + 1
@@ -96,7 +82,8 @@ class Derivations:
         around = self._around(value).casefold()
         for table in self._facts.tables:
             for column, texts in table.texts.items():
-                for text, count in texts.items():
+                # A column of many texts divides the rows into no groups.
+                for text, count in texts.items() if len(texts) <= MAX_GROUPS else ():
                     self._steps.spend(1)
                     if text in around:
                         yield "count", Decimal(count), [Fact(table.source, f"{table.name}.{column}")]
@@ -143,10 +130,12 @@ class Derivations:
             total = Decimal(0)
             for position, fact in enumerate(facts):
                 total += _of(fact)
+                if MAX_PAIRED_ROWS <= position < len(facts) - 1:
+                    continue
                 if position and (not self._is_small(value) or position == len(facts) - 1):
                     yield "sum", total, facts[: position + 1]
         for products in self._products:
-            for number, operands in products:
+            for number, operands in products[:MAX_PAIRED_ROWS]:
                 yield "product", number, operands
             yield "sum", sum((number for number, _ in products), Decimal(0)), products[0][1]
 
@@ -268,6 +257,27 @@ def _between(
         yield "time", Decimal(days) * 86_400 / value.unit.factor, facts
     else:
         yield "time", seconds / value.unit.factor, facts
+
+
+Range = tuple[Decimal, Decimal, Decimal, bool]
+
+
+def _range(value: Value, number: Decimal) -> Range:
+    """Return a number, between which numbers what it is rounded from lies, and whether that may be whole."""
+    shown = abs(number)
+    half = Decimal(1).scaleb(-value.decimals) / 2
+    if value.is_word:
+        half = Decimal(0)
+    elif value.is_about and shown:
+        whole = str(int(shown))
+        half = max(half, Decimal(10) ** (len(whole) - len(whole.rstrip("0"))))
+    return shown, shown - half, shown + half, bool(value.decimals or value.is_about)
+
+
+def _is_in(number: Decimal, shown: Range) -> bool:
+    exact, low, high, rounds_whole = shown
+    other = abs(number)
+    return other == exact or (low <= other <= high and (rounds_whole or other != int(other)))
 
 
 def _of(fact: Fact) -> Decimal:

@@ -12,14 +12,24 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from assistant.contrib.receipts.matching.units import NO_UNIT, Unit, currency, is_money, unit_after, unit_of_field
+from assistant.contrib.receipts.matching.units import (
+    NO_UNIT,
+    Unit,
+    codes,
+    currency,
+    is_money,
+    unit_after,
+    unit_of_field,
+)
 from assistant.contrib.receipts.matching.values import Value, values_in
 
 # Limits of what is indexed of one run: characters of all texts and results, facts, and rows of one list.
-MAX_CHARACTERS, MAX_FACTS, MAX_ROWS = 400_000, 20_000, 500
+MAX_CHARACTERS, MAX_FACTS, MAX_ROWS = 200_000, 10_000, 500
 # Of a string in a result that may be a name, and of its words.
 MAX_NAME, MAX_NAME_WORDS = 80, 7
 MAX_DEPTH = 12
+# Places that are kept of one name.
+MAX_OF_NAME = 32
 # Of a number, before and behind the point.
 MAX_DIGITS = 30
 
@@ -124,7 +134,8 @@ class Facts:
         self.minutes: dict[int, list[Fact]] = defaultdict(list)
         self.tokens: dict[str, list[Fact]] = defaultdict(list)
         self.weekdays: dict[int, list[Fact]] = defaultdict(list)
-        self.names: dict[str, list[tuple[tuple[str, ...], Fact]]] = defaultdict(list)
+        # By their first words, and then by all.
+        self.names: dict[str, dict[tuple[str, ...], list[Fact]]] = defaultdict(dict)
         self.parts: dict[str, list[Fact]] = defaultdict(list)
         self.words: set[str] = set()
         # Addresses of objects in results, by the number of the source and the object's path.
@@ -282,7 +293,7 @@ class Facts:
 
     def _words_and_values(self, text: str, place: Place) -> None:
         self.words.update(word.casefold() for word in WORD.findall(text))
-        for value in values_in(text, self.now):
+        for value in values_in(text, self.now, MAX_FACTS - self.count):
             self._add(value, place.fact(value.start, value.end))
 
     def _moment(self, moment: datetime, fact: Fact, *, is_day: bool) -> None:
@@ -296,15 +307,18 @@ class Facts:
 
     def _name(self, text: str, place: Place) -> None:
         found = tuple(word.casefold() for word in WORD.findall(text))
+        if text in codes():
+            return
         if not found or len(found) > MAX_NAME_WORDS or not text[0].isalnum() or text[0].islower():
             return
         fact = place.fact()
-        self.names[found[0]].append((found, fact))
-        self.count += 1
+        several = self.names[found[0]].setdefault(found, [])
+        if len(several) < MAX_OF_NAME:
+            self._put(several, fact)
         shown = WORD.findall(text)
         if 2 <= len(shown) <= 4 and all(word[0].isupper() for word in shown) and not any(map(str.isdigit, text)):
             for word in shown:
-                if len(word) >= 3:
+                if len(word) >= 3 and len(self.parts[word.casefold()]) < MAX_OF_NAME:
                     self._put(self.parts[word.casefold()], fact)
 
     def link_of(self, fact: Fact) -> str:

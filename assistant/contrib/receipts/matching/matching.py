@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Literal
 
 from assistant.contrib.receipts.matching import words
@@ -82,7 +83,8 @@ def _in_code(answer: str, value: Value) -> bool:
 
 
 def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
-    found = [Mark(value, *_support(value, facts, steps)) for value in values_in(prose, facts.now) if _is_said(value)]
+    values = values_in(prose, facts.now, MAX_VALUES)
+    found = [Mark(value, *_support(value, facts, steps)) for value in values if _is_said(value)]
     taken = [(mark.value.start, mark.value.end) for mark in found]
     names = list[Mark]()
     for value, sources in known_names(prose, facts):
@@ -94,8 +96,8 @@ def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
         for mark in within:
             found.remove(mark)
         names.append(Mark(value, tuple(sources)))
-    taken = [(mark.value.start, mark.value.end) for mark in (*found, *names)]
-    for value in unknown_names(prose, facts, language, taken):
+    taken = sorted((mark.value.start, mark.value.end) for mark in (*found, *names))
+    for value in islice(unknown_names(prose, facts, language, taken), MAX_VALUES):
         names.append(Mark(value, reason="not_found"))
     return sorted((*found, *names), key=lambda mark: mark.value.start)
 
@@ -124,17 +126,15 @@ def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
         case "email":
             return facts.tokens.get(value.token, [])
         case _:
-            return _identifiers(value, facts, steps)
+            return _identifiers(value, facts)
 
 
-def _identifiers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
+def _identifiers(value: Value, facts: Facts) -> Iterator[Fact]:
     yield from facts.tokens.get(value.token, [])
     yield from facts.tokens.get(value.token.lstrip("#+0"), [])
     if value.token.lstrip("+").isdigit() and len(value.token) < 20:
         number = Decimal(value.token.lstrip("+"))
         yield from facts.near(number, number)
-    if value.token in facts.words:
-        yield from (one for part in facts.names.values() for name, one in part if value.token in name)
 
 
 def _dates(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
@@ -283,12 +283,14 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[
     derivations = Derivations(facts, marks, prose, steps)
     found = list[Mark]()
     for place, mark in enumerate(marks):
-        if mark.is_supported or mark.value.kind != "number" or steps.is_spent:
+        if mark.is_supported or mark.value.kind != "number":
             found.append(mark)
             continue
         result = derivations.of(place, mark.value)
         if result is None:
-            found.append(mark)
+            # What was not looked for everywhere is not said to be nowhere.
+            if not steps.is_spent:
+                found.append(mark)
         else:
             name, operands = result
             found.append(replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason=""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
@@ -30,6 +31,10 @@ _ADJECTIVE = re.compile(r"\w{4,}(?:e|en|es|em)")
 _GAP = re.compile(r"[ \u00a0](?:[A-Z]\. ?)?|-| & ")
 
 
+# Words of one name.
+MAX_RUN = 8
+
+
 def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
     """Yield the names in a prose that stand in sources, with where: whole ones, and parts of those of people."""
     words = list(WORD.finditer(prose))
@@ -50,12 +55,12 @@ def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
 
 def _longest(keys: list[str], place: int, facts: Facts) -> tuple[int, list[Fact]]:
     length, found = 0, list[Fact]()
-    for name, fact in facts.names.get(keys[place], facts.names.get(_singular(keys[place]), [])):
+    for name, facts_of_name in (facts.names.get(keys[place]) or facts.names.get(_singular(keys[place])) or {}).items():
         if len(name) < length or not _fits(keys[place : place + len(name)], name):
             continue
         if len(name) > length:
             length, found = len(name), []
-        found.append(fact)
+        found += facts_of_name
     return length, found
 
 
@@ -87,7 +92,7 @@ def unknown_names(prose: str, facts: Facts, language: str, taken: list[tuple[int
     place = 0
     while place < len(words):
         run = [words[place]] if _is_capital(words[place][0]) else []
-        while run and place + len(run) < len(words):
+        while run and len(run) < MAX_RUN and place + len(run) < len(words):
             following = words[place + len(run)]
             if not _is_capital(following[0]) or not _GAP.fullmatch(prose, run[-1].end(), following.start()):
                 break
@@ -141,4 +146,6 @@ def _is_known(word: str, facts: Facts) -> bool:
 
 
 def _is_taken(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
-    return any(first < end and start < last for first, last in taken)
+    """Return whether a place is within one of some places, which are in their order and do not overlap."""
+    place = bisect_right(taken, (start, float("inf")))
+    return any(first < end and start < last for first, last in taken[max(0, place - 1) : place + 1])

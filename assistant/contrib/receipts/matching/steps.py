@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Of one answer: comparisons of a value with a fact or a group of facts.
-MAX_STEPS = 200_000
+MAX_STEPS = 100_000
 
 
 class Steps:

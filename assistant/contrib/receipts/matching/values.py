@@ -99,25 +99,56 @@ _MAGNITUDE = re.compile(rf"[\s\u00a0]?({words.alternatives(words.MAGNITUDES)})(?
 _RANGE = re.compile(r"\s*(?:to|bis|and|und|or|oder|[–—-])\s*$", re.IGNORECASE)
 
 
-def values_in(text: str, now: datetime) -> list[Value]:
+_TOKEN = re.compile(r"\S+")
+_SIGNS = re.compile(r"[\d@]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+# Of one run of characters without a blank: what is behind them in it is not looked at.
+MAX_TOKEN = 200
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset((*words.months(), *words.weekdays(), *words.NUMBERS, *words.RELATIVE))
+
+
+def values_in(text: str, now: datetime, most: int = 10_000) -> list[Value]:
     """Return the values of a text, in its order, but for names.
 
     Args:
         now: the moment of the run in the tenant's timezone, for relative dates.
+        most: how many values are looked for.
     """
     found: list[Value] = []
     place = 0
     pattern = _pattern()
-    while match := pattern.search(text, place):
-        value = _value(text, match, now)
-        if value is None:
-            place = match.end()
+    for token in _TOKEN.finditer(text):
+        if token.end() <= place or not _may_begin_value(token[0]):
             continue
-        place = max(value.end, match.start() + 1)
-        if found and value.kind == "number" and value.unit is not NO_UNIT:
-            _share_unit(text, found, value)
-        found.append(value)
+        if len(found) >= most:
+            break
+        place = max(place, token.start())
+        end = min(token.end(), token.start() + MAX_TOKEN)
+        while place < end:
+            match = pattern.match(text, place)
+            if match is None:
+                place += 1
+                continue
+            value = _value(text, match, now)
+            if value is None:
+                place = match.end()
+                continue
+            place = max(value.end, match.start() + 1)
+            if found and value.kind == "number" and value.unit is not NO_UNIT:
+                _share_unit(text, found, value)
+            found.append(value)
     return found
+
+
+def _may_begin_value(token: str) -> bool:
+    """Return whether a run of characters has a digit, or a word that dates and numbers are written with."""
+    if _SIGNS.search(token, 0, MAX_TOKEN):
+        return True
+    return any(word in _words() for word in _LETTERS.findall(token[:MAX_TOKEN].casefold()))
 
 
 def _share_unit(text: str, found: list[Value], value: Value) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.contrib.receipts.matching.claims import Done, claims_of
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
-from assistant.contrib.receipts.matching.matching import MAX_SOURCES, Mark, marks_of
+from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, Mark, marks_of
 from assistant.contrib.receipts.matching.prose import masked
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.core.values.messages import Message
@@ -66,6 +66,7 @@ def make_receipt(
         now: in the tenant's timezone.
     """
     facts = facts_of(messages, now)
+    answer = answer[:MAX_ANSWER]
     steps = Steps()
     prose = masked(answer)
     marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]

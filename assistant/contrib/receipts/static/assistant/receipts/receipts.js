@@ -5,7 +5,7 @@ import { gettext, ngettext } from "../js/i18n.js";
 
 const SKIPPED = "pre, math, .cites, .receipt, .katex";
 const LETTER = /[\p{L}\p{N}]/u;
-const SENTENCE = /[^.!?\n]+(?:[.!?](?=\s|$)|\n|$)/g;
+const SENTENCE = /(?:[^.!?\n]|[.!?](?!\s|$))+(?:[.!?]|\n|$)/g;
 
 /** Return the texts of an answer that are prose, joined, with where each begins. */
 function proseOf(element) {

@@ -1,0 +1,124 @@
+"""Values of an answer show where they came from, on hover, focus and tap, and what came from nowhere is dotted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, Page, expect
+
+from assistant.contrib.receipts.models import Receipt
+from assistant.models import Assistant
+from assistant.services.knowledge.documents import add_document
+from tests.base import Cast
+from tests.browser.acts import answered, ask, fits, last_answer
+from tests.browser.conftest import Visitor, make_visitor
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+SAID = """Order by phone? You can return **everything** within 14 days, or within 20 days for members.
+
+- Shipping is free from 60 EUR.
+- Write to returns@acme.example.
+
+I have sent the form to you."""
+PICTURES = os.environ.get("PICTURES", "")
+
+
+@pytest.fixture(autouse=True)
+def _policy(cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.support.pk).update(extensions=["receipts"])
+    switch_tool(cast.acme, "search_docs")
+    text = "Goods may be returned within 14 days. Shipping is free from 60 EUR. Write to returns@acme.example."
+    add_document(tenant=cast.acme, title="Return policy", text=text, is_trusted=True)
+
+
+async def picture(page: Page, name: str) -> None:
+    """Take a picture, if somebody wants to look at it."""
+    if PICTURES:
+        await page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+async def marked(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.call("search_docs", {"query": "return goods"})
+    fake_provider.reply(SAID)
+    await ask(page, "How long do I have?")
+    await answered(page)
+    await expect(page.locator(".receipt")).to_have_count(4)
+
+
+async def test_a_value_shows_its_passage_with_the_sentence_lit(page: Page, fake_provider: FakeProvider) -> None:
+    await marked(page, fake_provider)
+    card = page.locator(".receipt-card")
+    await page.get_by_text("14 days", exact=True).hover()
+    await expect(card).to_contain_text("Return policy")
+    await expect(card.locator("mark")).to_have_text("14 days")
+    await picture(page, "light")
+    await page.get_by_text("20 days", exact=True).hover()
+    await expect(card).to_have_text("Not found in what was looked up")
+    await picture(page, "light-not-found")
+    await page.mouse.move(5, 5)
+    await expect(card).to_be_hidden()
+    await expect(page.get_by_role("note")).to_contain_text("sent")
+
+
+async def test_the_marks_are_there_after_a_reload_and_are_reached_by_keys(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    await marked(page, fake_provider)
+    await page.reload()
+    await expect(page.locator(".receipt")).to_have_text(["14 days", "20 days", "60 EUR", "returns@acme.example"])
+    await page.locator(".receipt").first.focus()
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator(".receipt").nth(1)).to_be_focused()
+    await expect(page.locator(".receipt-card")).to_have_text("Not found in what was looked up")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".receipt-card")).to_be_hidden()
+
+
+async def test_marks_move_no_line(page: Page, fake_provider: FakeProvider) -> None:
+    await marked(page, fake_provider)
+    answer = last_answer(page)
+    with_marks = await answer.bounding_box()
+    unmark = "(element) => element.querySelectorAll('.receipt').forEach((one) => one.replaceWith(...one.childNodes))"
+    await answer.evaluate(unmark)
+    assert with_marks == await answer.bounding_box()
+
+
+async def test_a_tap_shows_the_card_within_the_phone(phone: Visitor, fake_provider: FakeProvider) -> None:
+    page = await phone.open()
+    await marked(page, fake_provider)
+    await page.get_by_text("returns@acme.example", exact=True).tap()
+    card = page.locator(".receipt-card")
+    await expect(card.locator("mark")).to_have_text("returns@acme.example")
+    box = await card.bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390 and await fits(page)
+    await picture(page, "phone")
+    await page.locator(".turn.user").last.tap()
+    await expect(card).to_be_hidden()
+
+
+async def test_it_is_readable_in_the_dark(
+    browser: Browser, site: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    visitor = await make_visitor(browser, site.url, color_scheme="dark")
+    page = await visitor.open()
+    await marked(page, fake_provider)
+    await page.get_by_text("60 EUR", exact=True).hover()
+    await expect(page.locator(".receipt-card mark")).to_have_text("60 EUR")
+    await picture(page, "dark")
+    assert visitor.problems == []
+    await visitor.context.close()
+
+
+async def test_an_assistant_without_receipts_shows_none(page: Page, cast: Cast, fake_provider: FakeProvider) -> None:
+    await marked(page, fake_provider)
+    await sync_to_async(Assistant.objects.filter(pk=cast.support.pk).update)(extensions=[])
+    await page.reload()
+    await expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
+    await expect(page.locator(".receipt, .receipt-note")).to_have_count(0)
+    assert await Receipt.objects.acount() == 1
