@@ -52,8 +52,9 @@ OPERATORS = {
     "assistant_chat", "assistant_check", "assistant_create_api_key", "assistant_create_tenant",
     "assistant_delete_tenant", "assistant_delete_user", "assistant_deliver_webhooks", "assistant_demo",
     "assistant_deploy_files", "assistant_evaluate", "assistant_hostile_checks", "assistant_local_model",
-    "assistant_reset_second_factor", "assistant_rotate_encryption", "assistant_row_level_security",
-    "assistant_seed", "assistant_sync_tenants", "assistant_tools", "assistant_worker",
+    "assistant_reach", "assistant_reset_second_factor", "assistant_rotate_encryption",
+    "assistant_row_level_security", "assistant_seed", "assistant_sync_tenants", "assistant_tools",
+    "assistant_worker",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """
