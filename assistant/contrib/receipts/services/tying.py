@@ -27,7 +27,6 @@ from assistant.services.toolpolicy.policy import EffectiveTool
 INLINE_CHARACTERS = 6_000
 # Calls of a conversation that are read, the newest.
 MAX_CALLS = 200
-EVENT = "answer.receipts"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Receipts(RunExtension[None]):
         size = len(run.text) + sum(len(message.content) for message in conversation)
         receipt = make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
         if receipt.marks or receipt.actions:
-            run.tell(EVENT, {"messageId": last.id, "marks": receipt.marks, "actions": receipt.actions})
+            run.tell("answer.receipts", {"messageId": last.id, "marks": receipt.marks, "actions": receipt.actions})
             tools = sorted({call.name for message in conversation for call in message.tool_calls})
             await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer
