@@ -15,7 +15,7 @@ CORE = {
     "approval answered": Counts(files=156, functions=631, moves=478),
     "upload": Counts(files=53, functions=157, moves=119),
     "REST list": Counts(files=43, functions=106, moves=70),
-    "ChatClient": Counts(files=60, functions=263, moves=199),
+    "ChatClient": Counts(files=60, functions=264, moves=199),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=20, functions=45, moves=28),
