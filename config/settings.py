@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
+    "assistant.contrib.sessions",
     "assistant.contrib.weather",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",

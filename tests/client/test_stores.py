@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 
 from assistant.client import ChatClient, ConversationStore, InMemoryStore, Message
 from assistant.providers import ScriptedModel
-
-PEOPLE = [("acme", "ann"), ("acme", "bob"), ("globex", "ann"), ("globex", "bob")]
+from tests.client.crossing import everybody_reads_their_own, keys_that_look_alike_are_different
 
 
 class FileStore:
@@ -37,29 +35,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> ConversationStore:
     return InMemoryStore() if request.param == "memory" else FileStore(tmp_path)  # type: ignore[return-value]
 
 
-async def say(client: ChatClient, text: str, tenant: str, user: str) -> None:
-    context = {"tenant": {"slug": tenant}, "user": {"username": user}}
-    await client.call(text, conversation="c1", context=context)
-
-
 async def test_two_tenants_and_two_users_with_one_name_for_their_conversation(store: ConversationStore) -> None:
-    model = ScriptedModel(["Noted."] * 8)
-    client = ChatClient(model=model, store=store)
-    for tenant, user in PEOPLE:
-        await say(client, f"I am {user} of {tenant}.", tenant, user)
-    for tenant, user in PEOPLE:
-        await say(client, "Who am I?", tenant, user)
-    for (tenant, user), request in zip(PEOPLE, model.requests[4:], strict=True):
-        asked = [message.content for message in request.messages if message.role == "user"]
-        assert asked == [f"I am {user} of {tenant}.", "Who am I?"]
+    await everybody_reads_their_own(store)
 
 
 async def test_keys_that_look_alike_are_different(store: ConversationStore) -> None:
-    model = ScriptedModel(["Noted."] * 4)
-    client = ChatClient(model=model, store=store)
-    for tenant, user in itertools.product(["a", "a/b"], ["c", "b/c"]):
-        await say(client, "Hi", tenant, user)
-    assert all(len(request.messages) == 1 for request in model.requests)
+    await keys_that_look_alike_are_different(store)
 
 
 async def test_without_a_tenant_and_a_user_the_key_is_the_conversation() -> None:

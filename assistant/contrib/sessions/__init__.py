@@ -1,0 +1,1 @@
+"""An optional app that keeps the conversations of `ChatClient` in the database."""
