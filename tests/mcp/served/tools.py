@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.toolkit import ToolContext, tool
+from tests.mcp.served import rows
+
+ROWS = rows.TOOLS
 
 
 @dataclass(frozen=True)
