@@ -61,6 +61,7 @@ OnLog = Callable[[ServerLog, ToolContext[Any] | None], Awaitable[None] | None]
 OnSampling = Callable[[SamplingRequest, ToolContext[Any]], Awaitable[str | None] | str | None]
 # Folders that servers are told they may work in.
 Roots = Sequence[str | Path]
+_FILE = "file:///"
 # Listings are no older than this, also of a server that announces no changes.
 LISTING_SECONDS = 60.0
 # Answers of a model that a server may ask for in one call.
@@ -203,7 +204,7 @@ def check_options(log_level: str, roots: object) -> None:
 
 
 def _is_root(root: object) -> bool:
-    return root.is_absolute() if isinstance(root, Path) else str(root).startswith("file:///")
+    return str(root).startswith(_FILE) or Path(str(root)).is_absolute()
 
 
 async def _answer(on_question: OnQuestion, question: Question, context: ToolContext) -> Answer:
@@ -412,7 +413,7 @@ class McpTools:
 
 
 async def _addresses(roots: Roots) -> list[str]:
-    return [root.as_uri() if isinstance(root, Path) else root for root in roots]
+    return [str(root) if str(root).startswith(_FILE) else Path(root).as_uri() for root in roots]
 
 
 async def _offered(server: McpServer, definitions: Sequence[ToolDefinition]) -> list[ToolDefinition]:

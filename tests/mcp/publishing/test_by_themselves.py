@@ -100,8 +100,8 @@ async def test_a_handler_that_fails_costs_no_call(publishing: McpServer) -> None
 
 async def test_roots_are_told_only_if_given(publishing: McpServer, tmp_path: Path) -> None:
     assert await result_of(publishing, "roots") == "There are none."
-    folders = await result_of(publishing, "roots", roots=[tmp_path, "file:///srv/shop"])
-    assert folders == f"{tmp_path.as_uri()}, file:///srv/shop"
+    folders = await result_of(publishing, "roots", roots=[tmp_path, str(tmp_path / "a b"), "file:///srv/shop"])
+    assert folders == f"{tmp_path.as_uri()}, {tmp_path.as_uri()}/a%20b, file:///srv/shop"
 
 
 @pytest.mark.parametrize("roots", [["shop"], [Path("shop")], ["https://example.com"]])
