@@ -46,7 +46,7 @@ async def _in_turn(member: Member, read: Callable[[], T]) -> T:
         try:
             async with asyncio.timeout(settings.ASSISTANT_FILE_READ_SECONDS):
                 await held.enter_async_context(own)
-                await held.enter_async_context(_places().held_in_loop(Uploader.of(member).group))
+                await held.enter_async_context(_places().held_in_loop(Uploader.of(member)))
         except TimeoutError as exc:
             raise busy() from exc
         return await asyncio.get_running_loop().run_in_executor(_threads(), CarriedContext().run, read)

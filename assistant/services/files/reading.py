@@ -155,7 +155,7 @@ def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> t
     if seconds.wait(uploader):
         return QUOTA, ""
     with _places(settings.ASSISTANT_FILE_READ_PROCESSES).held(
-        uploader.group, settings.ASSISTANT_FILE_READ_SECONDS
+        uploader, settings.ASSISTANT_FILE_READ_SECONDS
     ) as is_held:
         if not is_held:
             return BUSY, ""
