@@ -126,3 +126,4 @@ def test_the_page_of_a_run_says_that_the_fallback_answered(amys: Client, cast: C
     page = amys.get(reverse("admin:assistant_run_change", args=[run.pk])).content.decode()
     assert "The fallback model second of Second took over" in page
     assert "status 503: overloaded" in page
+    assert "failed, another request followed" in page and "asked again" not in page
