@@ -48,6 +48,8 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     # For callers who have the token of a call, and no scopes.
     path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
+    # Also with more: Django logs addresses that it does not know, and this one holds the token.
+    path("v1/tenants/<slug:tenant>/pending/<path:token>/", pending_result),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
     path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),

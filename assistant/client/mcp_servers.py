@@ -350,12 +350,16 @@ class McpTools:
     async def _call(
         self, server: McpServer, name: str, shown_name: str, arguments: dict[str, Any], context: ToolContext
     ) -> ToolResult:
+        reports: set[asyncio.Future[object]] = set()
+
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await context.report_progress(progress, total, message or "")
             if self._handlers.on_progress is not None:
                 reported = Progress(shown_name, progress, total, message or "")
                 asked = HandedIn(self._handlers.on_progress, (reported, context), "on_progress", "ChatClient")
-                if (answer := await ask(asked)).problem:
+                handling = asyncio.ensure_future(ask(asked))
+                reports.add(handling)
+                if (answer := await handling).problem:
                     logger.error("on_progress of ChatClient %s", answer.problem, exc_info=answer.error)
 
         meta = meta_of(context, server.shares)
@@ -370,6 +374,8 @@ class McpTools:
                 if not exc.was_not_run or attempt:
                     raise
             else:
+                # A result may come while the report before it is still handled; its time is bounded.
+                await asyncio.gather(*reports, return_exceptions=True)
                 if result.is_error and server.raises_errors:
                     raise RemoteToolError(name, result)
                 return result

@@ -87,22 +87,22 @@ def test_a_key_that_cannot_be_made_says_why(cast: Cast, arguments: list[str], na
 
 
 def test_the_catalogue_is_listed(db: None) -> None:
-    assert "get_customer" in run("tools")
+    assert "get_customer" in run("assistant_tools")
 
 
 def test_a_users_tools_are_listed_with_the_rule_that_decided(cast: Cast) -> None:
-    lines = run("tools", "--tenant", "acme", "--user", "alice").splitlines()
+    lines = run("assistant_tools", "--tenant", "acme", "--user", "alice").splitlines()
     line = next(line for line in lines if "get_customer" in line)
     assert line.startswith("off")
     assert line.endswith("Off until the tenant switches it on.")
 
 
 def test_an_outsiders_tools_are_all_off(cast: Cast) -> None:
-    lines = run("tools", "--tenant", "acme", "--user", "mallory").splitlines()
+    lines = run("assistant_tools", "--tenant", "acme", "--user", "mallory").splitlines()
     assert lines
     assert all(line.startswith("off") for line in lines)
 
 
 def test_half_a_question_is_refused(cast: Cast) -> None:
     with pytest.raises(CommandError, match="both"):
-        run("tools", "--tenant", "acme")
+        run("assistant_tools", "--tenant", "acme")

@@ -131,25 +131,6 @@ def test_options_that_are_no_json_are_refused(options: Any) -> None:
         OpenAIModel("m", extra_body=options)
 
 
-@pytest.mark.parametrize("choice", ["required", "add"])
-async def test_a_required_call_is_required_once(choice: str) -> None:
-    call = ToolCall("", "add", '{"a": 1, "b": 2}')
-    turn = await run_script([call, "3"], add, tool_choice=choice)
-    assert [request.tool_choice for request in turn.model.requests] == [choice, None]
-
-
-async def test_other_choices_stay() -> None:
-    call = ToolCall("", "add", '{"a": 1, "b": 2}')
-    turn = await run_script([call, "3"], add, tool_choice="auto")
-    assert [request.tool_choice for request in turn.model.requests] == ["auto", "auto"]
-
-
-async def test_a_choice_of_a_tool_that_is_not_offered_is_not_sent() -> None:
-    turn = await run_script(["3"], add, tool_choice="subtract")
-    assert (turn.error.code, turn.model.requests) == ("invalid_input", [])
-    assert "no tool named 'subtract'" in turn.error.message
-
-
 async def test_outer_spaces_of_a_called_tools_name_are_left_out() -> None:
     turn = await run_script([ToolCall("", " add\n", '{"a": 1, "b": 2}'), "3"], add)
     assert turn.journal.statuses == {"add": "ok"}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.values.events import RunError
 from tests.core.scripted_turns import run_script
 from tests.core.turn.test_loop import add, call
 
 
-async def test_a_required_call_is_required_once() -> None:
-    turn = await run_script([call("add", '{"a":1,"b":1}'), "2"], add, extensions=(RequestChoice("add"),))
-    assert [request.tool_choice for request in turn.model.requests] == ["add", None]
+@pytest.mark.parametrize("choice", ["required", "add"])
+async def test_a_required_call_is_required_once(choice: str) -> None:
+    turn = await run_script([call("add", '{"a":1,"b":1}'), "2"], add, extensions=(RequestChoice(choice),))
+    assert [request.tool_choice for request in turn.model.requests] == [choice, None]
 
 
 async def test_a_form_of_the_answer_is_sent_each_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -75,10 +76,15 @@ async def test_progress_and_logs_reach_the_program(publishing: McpServer) -> Non
     async def on_log(line: ServerLog, context: ToolContext | None) -> None:
         lines.append((line, context.user.username if context is not None else ""))
 
+    def on_progress(progress: Progress, context: ToolContext) -> None:
+        # The result comes meanwhile.
+        time.sleep(0.2)
+        reported.append((progress, context.user.username))
+
     await result_of(
         publishing,
         "work",
-        on_progress=lambda progress, context: reported.append((progress, context.user.username)),
+        on_progress=on_progress,
         on_log=on_log,
         log_level="warning",
     )

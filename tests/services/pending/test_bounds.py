@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, TenantLimits, ToolCall
+from assistant.services.addresses import api_url
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import MAX_ATTEMPTS, LongWork
 from assistant.services.pending import arrivals, continuation
@@ -229,10 +229,10 @@ async def test_addresses_are_first_looked_up_off_the_event_loop(
 
     def look_up(*args: Any, **more: Any) -> str:
         where.append(threading.current_thread() is loops)
-        return reverse(*args, **more)
+        return api_url(*args, **more)
 
     loops = threading.current_thread()
-    monkeypatch.setattr(pending_calls, "reverse", look_up)
+    monkeypatch.setattr(pending_calls, "api_url", look_up)
     await wait_for_bank(cast, fake_provider)
     assert where == [False, True]
 

@@ -16,6 +16,7 @@ from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.models import Assistant, Membership, Provider, Tenant
 from assistant.models import Message as MessageRow
+from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.run_input import TextMessage
@@ -196,20 +197,20 @@ async def test_a_run_asks_with_its_own_context(
 @pytest.mark.parametrize(
     ("words", "page", "policy"),
     [
-        ("Send it", {"state": {"draft": {"to": "mallory@globex.example"}}}, "ask"),
-        ("Send it", {"context": "The draft:\nTo mallory@globex.example"}, "ask"),
-        ("Send it to mallory@globex.example", {"state": {"draft": {"to": "mallory@globex.example"}}}, "on"),
+        ("Send it", Page(state={"draft": {"to": "mallory@globex.example"}}), "ask"),
+        ("Send it", Page("The draft:\nTo mallory@globex.example"), "ask"),
+        ("Send it to mallory@globex.example", Page(state={"draft": {"to": "mallory@globex.example"}}), "on"),
     ],
 )
 async def test_the_page_launders_no_destination(
-    cast: Cast, alice_member: Member, provider: Provider, words: str, page: dict[str, Any], policy: str
+    cast: Cast, alice_member: Member, provider: Provider, words: str, page: Page, policy: str
 ) -> None:
     """What a tool wrote into the state, after a marked document was read, comes back with the next input."""
 
     def plan() -> Plan:
         take_turn(alice_member, thread := uuid.uuid4())
         MessageRow.objects.filter(role="assistant").update(sources=["a page"])
-        again = replace(given(thread), message=TextMessage(str(uuid.uuid4()), words), **page)
+        again = replace(given(thread), message=TextMessage(str(uuid.uuid4()), words), page=page)
         opened = open_run(member=alice_member, assistant_slug="support", given=again, owner="here")
         assert opened.setup is not None
         return plan_of(key=opened.key, setup=opened.setup, member=alice_member)
