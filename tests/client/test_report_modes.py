@@ -1,4 +1,4 @@
-"""The three modes of the report on agents with tools, chained calls, and its switch for each tenant and user."""
+"""The three modes of the report on agents with tools, chained calls, and its switch: whose tools a model gets."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ class Draft(BaseModel):
 
 
 def agent(name: str, *answers: str, **settings: object) -> Agent:
-    return Agent(
-        name=name, description=f"The {name}.", model=ScriptedModel(answers), toolset=FixedToolset([]), **settings
-    )  # type: ignore[arg-type]
+    values = {"toolset": FixedToolset([]), **settings}
+    return Agent(name=name, description=f"The {name}.", model=ScriptedModel(answers), **values)  # type: ignore[arg-type]
 
 
 async def test_first_mode_one_agent_with_several_tools_and_chained_calls_in_one_conversation() -> None:
@@ -77,3 +76,23 @@ async def test_the_switch_is_one_of_each_call_tenant_and_user() -> None:
         await client.call("?", context={"tenant": {"slug": tenant}, "user": {"username": user}})
     await client.call("?", tools=[])
     assert [len(request.tools) for request in model.requests] == [2, 1, 1, 0]
+
+
+async def test_the_switch_is_one_of_each_conversation() -> None:
+    def switched(context: ToolContext) -> list[object]:
+        return [find_order] if context.thread_id == "orders" else []
+
+    model = ScriptedModel(["ok"] * 3)
+    client = ChatClient(model=model, tools=switched, store=InMemoryStore())
+    for conversation in ("orders", "talk", "orders"):
+        await client.call("?", conversation=conversation)
+    assert [len(request.tools) for request in model.requests] == [1, 0, 1]
+
+
+async def test_the_switch_is_one_of_each_assistant() -> None:
+    seller = agent("seller", "ok")
+    clerk = agent("clerk", "ok", toolset=FixedToolset([find_order]))
+    calls = [ToolCall("", one.name, '{"task": "?"}') for one in (seller, clerk)]
+    await ChatClient(model=ScriptedModel([*calls, "ok"]), tools=[seller, clerk]).call("?")
+    offered = [one.model.requests[0].tools for one in (seller, clerk)]  # type: ignore[attr-defined]
+    assert [[tool.name for tool in tools] for tools in offered] == [[], ["find_order"]]
