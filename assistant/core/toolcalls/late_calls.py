@@ -159,7 +159,7 @@ class LateCall:
         value: dict[str, Any] = {
             "toolCallId": outcome.call.id,
             "name": outcome.call.name,
-            "status": "ok" if outcome.status == "ok" else "error",
+            "status": outcome.status,
             "durationMs": outcome.duration_ms,
             "content": outcome.content,
         }

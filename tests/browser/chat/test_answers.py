@@ -268,3 +268,16 @@ async def test_forms_fit_a_phone(phone: Visitor, fake_provider: FakeProvider, ca
     assert await fits(page)
     await page.evaluate("document.documentElement.dir = 'rtl'")
     assert await fits(page)
+
+
+async def test_a_late_end_is_shown_as_what_it_was(page: Page) -> None:
+    script = """async (status) => {
+      const app = document.querySelector('script[type=module][src*="/app"]').src;
+      const { ToolCard } = await import(app.replace(/app[^/]*$/, "toolcard.js"));
+      const card = new ToolCard("c1", "charge");
+      card.finish({ status: "timeout", durationMs: 300 });
+      card.late({ status, durationMs: 8000, content: "" });
+      return card.stateText;
+    }"""
+    shown = [await page.evaluate(script, status) for status in ("ok", "error", "unknown", "cancelled")]
+    assert shown == ["Timed out, completed later", "Timed out, failed later", "Outcome unknown", "Stopped"]

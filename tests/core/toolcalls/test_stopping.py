@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,6 +132,41 @@ async def test_a_late_end_is_recorded_and_told_and_its_result_is_not_used() -> N
     assert [(one.status, one.content) for one in journal.late] == [("ok", "Charged 5 euro")]
     assert [late["content"] for late in turn.custom("tool.late")] == ["Charged 5 euro"]
     assert "Charged" not in str(turn.messages)
+
+
+@tool(timeout=0.05, name="charge")
+async def fails_late() -> str:
+    """Charge."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        await ended.wait()
+    raise ToolError("No money")
+
+
+LATE_ENDS = [
+    (goes_on, "ok"),
+    (fails_late, "error"),
+    (cleans_up_for_long, "unknown"),
+    (replace(cleans_up_for_long, read_only=True), "cancelled"),
+]
+
+
+@pytest.mark.parametrize(("stubborn", "status"), LATE_ENDS)
+async def test_a_late_end_is_told_as_failed_only_if_the_tool_said_so(stubborn: Tool, status: str) -> None:
+    journal = LateEndJournal()
+
+    @tool
+    async def release() -> str:
+        """Let the tool end."""
+        ended.set()
+        await journal.has_late.wait()
+        return "released"
+
+    given = {"grace": GRACE, "journal": journal}
+    turn = await run_script([CHARGE, ToolCall("", "release", "{}"), "Done."], stubborn, release, **given)
+    assert [one.status for one in journal.late] == [status]
+    assert [late["status"] for late in turn.custom("tool.late")] == [status]
 
 
 @pytest.mark.parametrize(("stubborn", "status"), [(goes_on, "ok"), (cleans_up_for_long, "unknown")])

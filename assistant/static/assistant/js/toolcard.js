@@ -9,6 +9,8 @@ const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approv
 // The states of calls that the run has ended for.
 const WAITS = new Set(["awaiting_approval", "pending"]);
 const FORMS = { ok: "check", error: "cross", timeout: "cross", awaiting_approval: "ask", pending: "ring", preparing: "ring", running: "ring", approved: "ring" };
+// How a call that had timed out ended later; other ends are told by their state.
+const LATE_ENDS = { ok: gettext("Timed out, completed later"), error: gettext("Timed out, failed later") };
 // The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
 
@@ -169,7 +171,7 @@ export class ToolCard {
 
   /** Show how a call ended that had timed out. */
   late({ status, durationMs, content }) {
-    this.#late = status === "ok" ? gettext("Timed out, completed later") : gettext("Timed out, failed later");
+    this.#late = LATE_ENDS[status] ?? TOOL_STATES[status];
     this.#duration = durationMs;
     this.result(content);
   }

@@ -86,6 +86,7 @@ def let_a_tenant_have_all_readers() -> None:
     def begin_without_share(self: Any, places: int) -> None:
         begin(self, places)
         self._most_of_one = places
+        self._most_of_visitors = places
 
     FairPlaces.__init__ = begin_without_share  # type: ignore[method-assign]
 
