@@ -58,6 +58,7 @@ MENTIONS = {
     "assistant_evaluations.HostileCheckRun.run_as",
     "assistant_evaluations.HostileCheck.created_by",
     "assistant.ToolBlock.actor",
+    "assistant_data.ReachReview.user",
     "assistant.Invitation.invited_by",
 }
 
