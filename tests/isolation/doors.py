@@ -77,7 +77,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "image": by_model["brandimage"],
         "colour": "8a3a8f",
         "share": by_model["conversationshare"],
-        "server": by_model["mcpserver"],
+        "server": by_model.get("mcpserver", "1"),
         "uidb64": "nowhere",
         "token": "nowhere",
         "url": "nowhere",

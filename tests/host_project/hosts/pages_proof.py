@@ -31,7 +31,8 @@ for user in (root, admin, stranger):
     for address in addresses:
         answer = browser.get(address)
         b"".join(answer) if answer.streaming else answer.content
-        if answer.status_code >= 500 and not address.endswith("/readyz"):
+        # Django alone answers 501 at websockets (`assistant.asgi.mounts`).
+        if answer.status_code >= 500 and answer.status_code != 501 and not address.endswith("/readyz"):
             failed.append(f"{user} {address} {answer.status_code}")
         count += address.startswith("/admin/") and answer.status_code == 200
     opened.append(count)

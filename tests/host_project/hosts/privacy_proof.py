@@ -29,7 +29,7 @@ helper = Assistant.objects.create(tenant=acme, slug="helper", name="Helper")
 
 def command(*words):
     told, by = StringIO(), ("--by", "root@crm.example")
-    call_command(*words, *by, *(["--noinput"] if words[0].startswith("delete") else []), stdout=told)
+    call_command(*words, *by, *(["--noinput"] if words[0].startswith("assistant_delete") else []), stdout=told)
     return told.getvalue()
 
 
