@@ -350,7 +350,7 @@ class McpTools:
     async def _call(
         self, server: McpServer, name: str, shown_name: str, arguments: dict[str, Any], context: ToolContext
     ) -> ToolResult:
-        reports: set[asyncio.Future[object]] = set()
+        reports: set[asyncio.Future[Any]] = set()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await context.report_progress(progress, total, message or "")

@@ -292,7 +292,7 @@ class Asking:
         finally:
             self._refused.keep(search)
         if response is None:
-            assert latest is not None  # noqa: S101 - a request was sent, and none was answered
+            assert latest is not None  # noqa: S101 - none was answered  # nosec B101
             raise latest
         self.request = request
         await self._refused.note(search.certain, search.reason, is_certain=True)
