@@ -24,7 +24,7 @@ def prepare(orders=12):
 
 def _restrict(role):
     with all_tenants():
-        call_command("row_level_security", "install", "--role", role, "--host-tables", verbosity=0)
+        call_command("assistant_row_level_security", "install", "--role", role, "--host-tables", verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {role} PASSWORD '{role}'")
     connection.close()
