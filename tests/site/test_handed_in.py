@@ -9,7 +9,6 @@ import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
-from assistant.asgi.mounts import mount, mount_websocket, mounted
 from assistant.contrib.mcp_server.sources import ADDED, Source, add_source
 from assistant.hosting import HostTenants, TenantValues, get_host
 from assistant.services.jobs.jobs import handles
@@ -114,14 +113,9 @@ async def never(*_: Any) -> bool:
 
 
 def test_what_apps_register_is_not_async() -> None:
-    """An awaitable would count as yes: all addresses would be the app's."""
-    with pytest.raises(TypeError, match="serves of never is async"):
-        mount("never", serves=never, module="never", prefix="/never/")
-    with pytest.raises(TypeError, match="serves of never is async"):
-        mount_websocket("never", serves=never, module="never")
+    """An awaitable would count as yes."""
     with pytest.raises(TypeError, match="is_on of never is async"):
         show_notice("never", script="never.js", is_on=never)
-    assert "never" not in mounted()
 
 
 def test_a_job_is_not_async() -> None:

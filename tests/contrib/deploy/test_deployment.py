@@ -340,7 +340,7 @@ def to_mend(findings: Any) -> set[str]:
         ("SESSION_COOKIE_SECURE", False, "cookies"),
         ("ASSISTANT_STATIC_FROM_SERVER", False, "static files"),
         ("ASSISTANT_SETTINGS_PROBLEMS", [("ASSISTANT_MAX_RUNS", "must be a whole number")], "settings"),
-        ("TENANT_LIMIT", "x", "settings"),
+        ("ASSISTANT_TENANT_LIMIT", "x", "settings"),
         ("DATA_UPLOAD_MAX_MEMORY_SIZE", 1000, "sizes"),
         ("LOGGING", {}, "logging"),
         ("OPENAI_API_KEY", "", "language model"),

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 from asgiref.sync import sync_to_async
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 from websockets.exceptions import InvalidStatus
 
 from assistant import optional_apps
@@ -196,7 +196,8 @@ def _routes(patterns: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_endpoint_and_its_methods_are_in_the_table() -> None:
-    of_apps = [one for app in optional_apps.urlpatterns() for one in app.url_patterns if str(one.pattern) == OF_TENANT]
+    resolvers = [one for one in optional_apps.urlpatterns() if isinstance(one, URLResolver)]
+    of_apps = [one for one in resolvers if str(one.pattern) == OF_TENANT]
     found = dict(_routes([*rest_urls.of_tenant, *(route for one in of_apps for route in one.url_patterns)]))
     assert set(found) == set(REST)
     for address, view in found.items():

@@ -148,7 +148,6 @@ def test_allauths_limit_holds_where_the_assistants_are_off(cast: Cast, second_fa
 
 @pytest.mark.parametrize("page", ["login/", "login/second-factor/", "login/passkey/", "confirm/", "confirm/code/"])
 async def test_each_step_waits_for_a_place_as_sign_ins_do(page: str) -> None:
-    scope = {"type": "http", "method": "POST", "path": f"/accounts/{page}", "root_path": ""}
-    assert view_slots._places_for(scope) is view_slots._places.get().sign_ins
-    scope["path"] = ADD_APP
-    assert view_slots._places_for(scope) is view_slots._places.get().views
+    scope = {"type": "http", "method": "POST", "root_path": ""}
+    assert view_slots._places_for({**scope, "path": f"/accounts/{page}"}) is view_slots._places.get().sign_ins
+    assert view_slots._places_for({**scope, "path": ADD_APP}) is view_slots._places.get().views
