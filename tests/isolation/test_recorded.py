@@ -273,8 +273,8 @@ def test_a_recorded_session_holds_no_secret_where_it_must_not_be(world: World, t
     # Canaries are found where they are allowed, otherwise nothing was recorded.
     everything = dict(heard.parts)
     assert any(PROMPT.encode() in seen for where, seen in heard.parts if where == "acme's provider")
-    # Globex has so many tools that its model has to search for them; its operator reads of them.
-    assert any(RIVALS_TOOL.encode() in seen for where, seen in heard.parts if where.startswith("root: GET /admin/"))
+    # Globex has so many tools that its model has to search for them.
+    assert any(b"search_tools" in seen for where, seen in heard.parts if where == "globex's provider")
     assert b"execute_tool use_context" in everything["spans"] and b"use_context" in everything["log in json"]
     assert {"external server", "webhook"} <= set(everything)
     talks = [seen for where, seen in heard.parts if where == "alice: websocket RunAgentInput"]
