@@ -120,7 +120,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 
 def pytest_report_header() -> str:
-    engine, redis_url = settings.DATABASES["default"]["ENGINE"], settings.ASSISTANT_REDIS_URL
+    engine = settings.DATABASES["default"]["ENGINE"]
+    redis_url = settings.ASSISTANT_REDIS_URL
     return f"database: {engine}, redis: {'yes' if redis_url else 'no'}, " + (
         "with the tests of several server processes, without those that are the same on every database"
         if has_services()

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.conf.urls.i18n import is_language_prefix_patterns_used
-from django.urls import NoReverseMatch, Resolver404, ResolverMatch, URLResolver, get_resolver, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, URLResolver, get_resolver, get_urlconf, resolve, reverse
 from django.urls.resolvers import LocalePrefixPattern, RoutePattern
 from django.utils import translation
 
@@ -57,10 +57,8 @@ def api_url(name: str, /, **kwargs: Any) -> str:
     Raises:
         NoReverseMatch: the project has mounted neither, or there is no such address.
     """
-    try:
-        return reverse(f"{APIS}:{name}", kwargs=kwargs)
-    except NoReverseMatch:
-        return reverse(f"{PAGES}:{name}", kwargs=kwargs)
+    mounted = get_resolver(get_urlconf()).app_dict
+    return reverse(f"{APIS if APIS in mounted else PAGES}:{name}", kwargs=kwargs)
 
 
 @cache

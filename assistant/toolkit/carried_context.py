@@ -92,7 +92,8 @@ _cleanup: Callable[[], object] | None = None
 # Returns a context manager that enters the running tool's context in another thread; None outside a tool.
 CaptureContext = Callable[[], AbstractContextManager[None] | None]
 
-_start, _submit = threading.Thread.start, ThreadPoolExecutor.submit
+_start = threading.Thread.start
+_submit = ThreadPoolExecutor.submit
 
 
 def set_loop_pool_cleanup(cleanup: Callable[[], object] | None) -> None:

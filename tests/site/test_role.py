@@ -37,15 +37,19 @@ def test_there_are_no_workers_beside_a_process_that_does_everything(settings: An
 
 def test_workers_need_postgresql(settings: Any, on: Callable[[str], None]) -> None:
     on("sqlite")
-    settings.ASSISTANT_ROLE, settings.ASSISTANT_REDIS_URL = "worker", REDIS
+    settings.ASSISTANT_ROLE = "worker"
+    settings.ASSISTANT_REDIS_URL = REDIS
     assert problems() == ["ASSISTANT_ROLE is worker, but the database is not PostgreSQL."]
 
 
 def test_workers_need_redis_and_runs_that_can_wait(settings: Any, on: Callable[[str], None]) -> None:
     on("postgresql")
-    settings.ASSISTANT_ROLE, settings.ASSISTANT_REDIS_URL = "web", ""
+    settings.ASSISTANT_ROLE = "web"
+    settings.ASSISTANT_REDIS_URL = ""
     assert problems() == ["ASSISTANT_ROLE is web, but ASSISTANT_REDIS_URL is not set."]
-    settings.ASSISTANT_REDIS_URL, settings.ASSISTANT_RUNS_ON, settings.ASSISTANT_RUN_QUEUE_SECONDS = REDIS, "workers", 0
+    settings.ASSISTANT_REDIS_URL = REDIS
+    settings.ASSISTANT_RUNS_ON = "workers"
+    settings.ASSISTANT_RUN_QUEUE_SECONDS = 0
     assert problems() == [
         "ASSISTANT_RUNS_ON is workers, but ASSISTANT_RUN_QUEUE_SECONDS is 0: runs cannot wait for them."
     ]
@@ -63,7 +67,8 @@ def test_workers_need_redis_and_runs_that_can_wait(settings: Any, on: Callable[[
     ],
 )
 def test_what_each_role_does(settings: Any, name: str, runs_on: str, background: bool, queued: bool) -> None:
-    settings.ASSISTANT_ROLE, settings.ASSISTANT_RUNS_ON = name, runs_on
+    settings.ASSISTANT_ROLE = name
+    settings.ASSISTANT_RUNS_ON = runs_on
     assert (does_background_work(), starts_queued_runs()) == (background, queued)
 
 

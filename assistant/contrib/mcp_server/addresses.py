@@ -6,7 +6,8 @@ PATH = "mcp/"
 # Of RFC 9728: it says which resource a key is for.
 METADATA_PATH = ".well-known/oauth-protected-resource"
 # Names of the URL patterns.
-MCP, METADATA = "mcp", "mcp-metadata"
+MCP = "mcp"
+METADATA = "mcp-metadata"
 
 
 def mount_of(path: str) -> str:

@@ -25,6 +25,7 @@ def rows_of(chance: random.Random, draft: PromptVersion, owner: Any, now: dateti
     yield server
     for name in TOOLS:
         definition = ToolDefinition(name, description=f"{name.replace('_', ' ').capitalize()}.")
-        state, digest = definition.to_state(), definition.digest
+        state = definition.to_state()
+        digest = definition.digest
         accepted = {"accepted": state, "accepted_digest": digest, "is_allowed": True}
         yield McpTool(server=server, name=name, definition=state, digest=digest, **accepted)

@@ -312,7 +312,8 @@ def interrupt_of(outcome: ToolOutcome, title: str, seconds: float) -> Interrupt:
         title: the tool's name for people; empty if it has none.
         seconds: until an approval expires; 0 for never.
     """
-    call, pending = outcome.call, outcome.pending
+    call = outcome.call
+    pending = outcome.pending
     if pending is None:
         return ask_person(call, outcome.asked, seconds, outcome.warning)
     title = title or label_of(call.name)

@@ -13,7 +13,8 @@ from assistant.toolkit import Tool
 # Requests with half of a group and all others, which are accepted if only one tool is refused.
 MAX_MISSES = 2
 # How many tools are refused, before anything is known of them: one of 120.
-_REFUSED, _TOOLS = 0.5, 60
+_REFUSED = 0.5
+_TOOLS = 60
 
 
 @dataclass(frozen=True, slots=True)

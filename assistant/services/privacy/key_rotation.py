@@ -60,11 +60,9 @@ def rotate() -> Iterator[Rotation]:
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
-    result, first, every = (
-        Rotation(f"{model._meta.label}.{name}"),
-        Fernet(settings.ASSISTANT_FIELD_ENCRYPTION_KEYS[0]),
-        cipher(),
-    )
+    result = Rotation(f"{model._meta.label}.{name}")
+    first = Fernet(settings.ASSISTANT_FIELD_ENCRYPTION_KEYS[0])
+    every = cipher()
     # Rows of all tenants, because the keys are the deployment's. The cast prevents the field from decrypting the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
     # States of providers are JSON where ASSISTANT_ENCRYPT_PROVIDER_STATE was not set.

@@ -19,7 +19,9 @@ from tests.contrib.receipts.answers.scenes import NOW, TIMEZONE, Scene
 
 HALVES = pytest.mark.parametrize("half", [development, held_out], ids=["development", "held out"])
 # How often the sentences of each group are filled.
-DATA, DOCUMENTS, CLEAN = 4, 2, 4
+DATA = 4
+DOCUMENTS = 2
+CLEAN = 4
 
 
 def facts_of(scene: Scene) -> Facts:

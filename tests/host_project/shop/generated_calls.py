@@ -82,7 +82,8 @@ staged = prepare()
 source = random.Random(7)
 keys, texts = values_of(staged)
 members = [(slug, person) for slug in SLUGS for person in staged[slug].people]
-wrong, ended = [], {"ok": 0, "told": 0, "failed": 0}
+wrong = []
+ended = {"ok": 0, "told": 0, "failed": 0}
 for _ in range(CALLS):
     slug, person = source.choice(members)
     tool = source.choice(TOOLS)

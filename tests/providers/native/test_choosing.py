@@ -66,7 +66,8 @@ def test_the_deployments_provider_can_speak_another_format(cast: Cast, settings:
 def test_a_format_that_is_switched_off_for_tenants_is_not_asked(
     cast: Cast, settings: Any, wire: Wire, fake_provider: FakeProvider
 ) -> None:
-    settings.DEBUG, settings.ASSISTANT_TENANT_WIRE_FORMATS = True, ["chat-completions"]
+    settings.DEBUG = True
+    settings.ASSISTANT_TENANT_WIRE_FORMATS = ["chat-completions"]
     error = error_of(model_for(cast, owner=cast.acme, url=fake_provider.url, wire_format=wire.name))
     assert "cannot be used here" in str(error) and "ASSISTANT_TENANT_WIRE_FORMATS" in error.cause
     assert fake_provider.requests == []

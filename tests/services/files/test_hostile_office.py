@@ -39,7 +39,8 @@ REASONS = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_with_a_reason(settings: Settings, name: str) -> None:
-    settings.ASSISTANT_FILE_READ_SECONDS, settings.ASSISTANT_FILE_READ_MEMORY_MB = 4, 128
+    settings.ASSISTANT_FILE_READ_SECONDS = 4
+    settings.ASSISTANT_FILE_READ_MEMORY_MB = 128
     content = HOSTILE[name]()
     with pytest.raises(FileRefused) as refusal:
         read_text(content, detect(content, ""), uploader=Uploader(name))

@@ -174,7 +174,8 @@ def test_rows_are_deleted_in_batches(aged: Cast, monkeypatch: pytest.MonkeyPatch
 def test_the_deployment_has_a_default_and_a_maximum(
     settings: object, own: int | None, default: int, most: int, days: int | None
 ) -> None:
-    settings.ASSISTANT_RETENTION_DEFAULT_DAYS, settings.ASSISTANT_RETENTION_MAX_DAYS = default, most  # type: ignore[attr-defined]
+    settings.ASSISTANT_RETENTION_DEFAULT_DAYS = default  # type: ignore[attr-defined]
+    settings.ASSISTANT_RETENTION_MAX_DAYS = most  # type: ignore[attr-defined]
     assert effective(Retention(files=own), "files") == days
 
 

@@ -22,7 +22,8 @@ FORMAT: Final = "tenant-assistant/bundle"
 VERSION: Final = 1
 MAX_BYTES = 1024 * 1024
 MAX_PROBLEMS, MAX_PROBLEM_LENGTH = 10, 200
-MAX_ASSISTANTS, MAX_TOOLS = 200, 2_000
+MAX_ASSISTANTS = 200
+MAX_TOOLS = 2_000
 
 Code = Literal["too_large", "not_json", "another_version", "invalid"]
 Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,63}$")]

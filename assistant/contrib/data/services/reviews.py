@@ -56,7 +56,8 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """Return what has changed of the reach, a sentence each."""
     told: list[str] = []
     for label in sorted({*before, *now}):
-        old, new = before.get(label), now.get(label)
+        old = before.get(label)
+        new = now.get(label)
         if old is None or new is None:
             sentence = _("%(model)s is new.") if old is None else _("%(model)s is no longer there.")
             told.append(sentence % {"model": label})

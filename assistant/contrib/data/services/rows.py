@@ -30,7 +30,9 @@ from assistant.toolkit.guards.tenant_paths import tenant_models
 
 logger = logging.getLogger(__name__)
 # Characters of one value in a list and in a single row, and of a label.
-MAX_LISTED, MAX_SHOWN, MAX_LABEL = 500, 5_000, 200
+MAX_LISTED = 500
+MAX_SHOWN = 5_000
+MAX_LABEL = 200
 # Rows of which the project's backend is asked one by one.
 MAX_ASKED = 200
 _STAFF = "data_is_staff"

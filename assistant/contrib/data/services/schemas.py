@@ -10,7 +10,8 @@ from assistant.contrib.data.services.columns import Column
 from assistant.contrib.data.services.plans import Plan
 
 Schema = dict[str, Any]
-MAX_SIZE, DEFAULT_SIZE = 50, 20
+MAX_SIZE = 50
+DEFAULT_SIZE = 20
 MAX_PAGE = 100
 MAX_TEXT = 200
 MAX_VALUES = 50

@@ -22,7 +22,8 @@ from assistant.toolkit import ToolContext, ToolError
 
 T = TypeVar("T")
 # Days that time zones and databases can move.
-_FIRST_DAY, _LAST_DAY = dt.date(1, 1, 3), dt.date(9999, 12, 28)
+_FIRST_DAY = dt.date(1, 1, 3)
+_LAST_DAY = dt.date(9999, 12, 28)
 # Words of a search.
 MAX_WORDS = 8
 

@@ -24,7 +24,8 @@ from assistant.contrib.receipts.matching.verbs import (
 )
 
 # Limits of one answer.
-MAX_CLAIMS, MAX_CHARACTERS = 20, 32_000
+MAX_CLAIMS = 20
+MAX_CHARACTERS = 32_000
 # Characters of a sentence that are looked at.
 MAX_SENTENCE = 600
 
@@ -156,7 +157,8 @@ def _claimed(sentence: str) -> list[tuple[int, str, bool]]:
             for name in ("active", "then", "short", "alone", "been", "done", "simple", "also", "last")
             if match[name]
         )
-        place, verb = match.start(group), match[group].casefold()
+        place = match.start(group)
+        verb = match[group].casefold()
         before = _clause(sentence, place)
         if _NO_CLAIM.search(before):
             is_open = False

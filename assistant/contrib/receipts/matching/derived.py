@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from assistant.contrib.receipts.matching.matching import Mark
 
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
-MAX_PAIRED_ROWS, MAX_PAIRED_FIELDS = 40, 16
+MAX_PAIRED_ROWS = 40
+MAX_PAIRED_FIELDS = 16
 # The groups into which a column divides rows.
 MAX_GROUPS = 20
 # The values shown in a row of which sums are looked at.

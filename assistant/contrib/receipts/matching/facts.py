@@ -24,9 +24,12 @@ from assistant.contrib.receipts.matching.units import (
 from assistant.contrib.receipts.matching.values import Value, values_in
 
 # Limits of what is indexed of one run: characters of all texts and results, facts, and rows of one list.
-MAX_CHARACTERS, MAX_FACTS, MAX_ROWS = 200_000, 10_000, 500
+MAX_CHARACTERS = 200_000
+MAX_FACTS = 10_000
+MAX_ROWS = 500
 # Of a string in a result that may be a name, and of its words.
-MAX_NAME, MAX_NAME_WORDS = 80, 7
+MAX_NAME = 80
+MAX_NAME_WORDS = 7
 MAX_DEPTH = 12
 # Places that are kept of one name.
 MAX_OF_NAME = 32

@@ -22,7 +22,9 @@ from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
 # Limits of one answer: characters, values, and sources kept of each value.
-MAX_ANSWER, MAX_VALUES, MAX_SOURCES = 32_000, 400, 8
+MAX_ANSWER = 32_000
+MAX_VALUES = 400
+MAX_SOURCES = 8
 # Fields that hold counts, of which a currency or a time is said by mistake.
 _COUNTS = frozenset(
     {
@@ -210,7 +212,8 @@ def bounds(value: Value, number: Decimal) -> tuple[Decimal, Decimal]:
 
 def _fits(value: Value, number: Decimal, fact: Fact) -> bool:
     assert fact.number is not None  # noqa: S101 - the index holds numbers  # nosec B101
-    shown, other = abs(number), abs(fact.number)
+    shown = abs(number)
+    other = abs(fact.number)
     if other != shown:
         # Rounded to the digits shown: the fact has more of them.
         digits = -int(other.normalize().as_tuple().exponent)

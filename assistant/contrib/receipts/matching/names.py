@@ -43,7 +43,8 @@ def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
     while place < len(words):
         length, found = _longest(keys, place, facts)
         if found:
-            start, end = words[place].start(), words[place + length - 1].end()
+            start = words[place].start()
+            end = words[place + length - 1].end()
             yield Value("name", start, end, prose[start:end], token=" ".join(keys[place : place + length])), found
             place += length
             continue
@@ -54,12 +55,14 @@ def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
 
 
 def _longest(keys: list[str], place: int, facts: Facts) -> tuple[int, list[Fact]]:
-    length, found = 0, list[Fact]()
+    length = 0
+    found = list[Fact]()
     for name, facts_of_name in (facts.names.get(keys[place]) or facts.names.get(_singular(keys[place])) or {}).items():
         if len(name) < length or not _fits(keys[place : place + len(name)], name):
             continue
         if len(name) > length:
-            length, found = len(name), []
+            length = len(name)
+            found = []
         found += facts_of_name
     return length, found
 
@@ -119,7 +122,8 @@ def _name(prose: str, run: list[re.Match[str]], facts: Facts, language: str) -> 
     is_long = len(run) > 1
     is_marked = language == "en" and not is_first and len(run[0][0]) > 2
     if is_long or titled or is_marked:
-        start, end = run[0].start(), run[-1].end()
+        start = run[0].start()
+        end = run[-1].end()
         text = prose[start:end]
         yield Value("name", start, end, text, token=text.casefold())
 

@@ -209,7 +209,8 @@ def _identifier(text: str, start: int, end: int, shown: str, group: str) -> Valu
 
 def _glued(text: str, start: int, glued: re.Match[str]) -> Value | None:
     """Return a number whose unit or magnitude follows without a blank: 5GB, 86k."""
-    digits, tail = glued[1], glued[2]
+    digits = glued[1]
+    tail = glued[2]
     numbers, decimals = _read(digits)
     if tail.casefold() in ("x",):
         return Value("number", start, start + len(digits), digits, numbers, decimals)
@@ -312,11 +313,17 @@ def _relative(text: str, value: Value, now: datetime) -> Value:
 
 def _time(match: re.Match[str], start: int, end: int, shown: str) -> Value | None:
     if match["time"] is not None:
-        hour, minute, half = int(match["th"]), int(match["tm"]), match["half"]
+        hour = int(match["th"])
+        minute = int(match["tm"])
+        half = match["half"]
     elif match["hour"] is not None:
-        hour, minute, half = int(match["hh"]), 0, match["hhalf"]
+        hour = int(match["hh"])
+        minute = 0
+        half = match["hhalf"]
     elif match["uhr"] is not None:
-        hour, minute, half = int(match["uh"]), int(match["um"] or 0), None
+        hour = int(match["uh"])
+        minute = int(match["um"] or 0)
+        half = None
     else:
         return None
     if hour > 24 or minute > 59:
@@ -332,20 +339,30 @@ def _date(match: re.Match[str], start: int, end: int, shown: str) -> Value | Non
     grain: Literal["day", "month", "no year"] = "day"
     second: tuple[int, int] | None = None
     if groups["iso"] is not None:
-        year, month, day = int(groups["iy"]), int(groups["im"]), int(groups["id"])
+        year = int(groups["iy"])
+        month = int(groups["im"])
+        day = int(groups["id"])
     elif groups["dotted"] is not None:
-        year, month, day = _year(groups["dy"]), int(groups["dm"]), int(groups["dd"])
+        year = _year(groups["dy"])
+        month = int(groups["dm"])
+        day = int(groups["dd"])
     elif groups["slashed"] is not None:
-        year, month, day = _year(groups["sy"]), int(groups["s1"]), int(groups["s2"])
+        year = _year(groups["sy"])
+        month = int(groups["s1"])
+        day = int(groups["s2"])
         second = day, month
     elif groups["dayfirst"] is not None:
-        month, day = months[groups["fm"].casefold()], int(groups["fd"])
+        month = months[groups["fm"].casefold()]
+        day = int(groups["fd"])
         year = int(groups["fy"] or 1)
     elif groups["monthfirst"] is not None:
-        month, day = months[groups["mm"].casefold()], int(groups["md"])
+        month = months[groups["mm"].casefold()]
+        day = int(groups["md"])
         year = int(groups["my"] or 1)
     elif groups["monthyear"] is not None:
-        year, month, day = int(groups["oy"]), months[groups["om"].casefold()], 1
+        year = int(groups["oy"])
+        month = months[groups["om"].casefold()]
+        day = 1
         grain = "month"
     else:
         return None

@@ -78,7 +78,9 @@ def lift_every_limit() -> None:
     """Nothing is limited, as before there were limits of runs at once."""
     from django.conf import settings
 
-    settings.ASSISTANT_TENANT_LIMITS, settings.ASSISTANT_MEMBER_LIMITS, settings.ASSISTANT_END_USER_LIMITS = {}, {}, {}
+    settings.ASSISTANT_TENANT_LIMITS = {}
+    settings.ASSISTANT_MEMBER_LIMITS = {}
+    settings.ASSISTANT_END_USER_LIMITS = {}
     settings.ASSISTANT_MAX_RUNS = 0
 
 

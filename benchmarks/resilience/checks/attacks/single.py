@@ -20,25 +20,19 @@ HOW = (
     "than 50 megapixels, and one that is named as a page; packages from npm that bring scripts; `asyncio.to_thread` "
     "in a tool. A planted fault takes the defence away."
 )
-READERS, SECONDS, REPEATED, UNPACKED = (
-    "tests failed of readers that tenants share",
-    "tests failed of seconds of reading",
-    "tests failed of files that took too long before",
-    "tests failed of small files that unpack to much",
-)
-PIECES, SUGGESTED, INVITED, HEADS = (
-    "tests failed of pieces that hold the event loop",
-    "tests failed of suggested questions",
-    "tests failed of invitations at sign-in",
-    "tests failed of requests' heads",
-)
-TOKENS, IMAGES, ENDINGS, PACKAGES, CONNECTIONS = (
-    "tests failed of a member's token elsewhere",
-    "tests failed of large images",
-    "tests failed of names of files",
-    "tests failed of packages with scripts",
-    "tests failed of connections that tools leave",
-)
+READERS = "tests failed of readers that tenants share"
+SECONDS = "tests failed of seconds of reading"
+REPEATED = "tests failed of files that took too long before"
+UNPACKED = "tests failed of small files that unpack to much"
+PIECES = "tests failed of pieces that hold the event loop"
+SUGGESTED = "tests failed of suggested questions"
+INVITED = "tests failed of invitations at sign-in"
+HEADS = "tests failed of requests' heads"
+TOKENS = "tests failed of a member's token elsewhere"
+IMAGES = "tests failed of large images"
+ENDINGS = "tests failed of names of files"
+PACKAGES = "tests failed of packages with scripts"
+CONNECTIONS = "tests failed of connections that tools leave"
 TESTS: Mapping[str, Sequence[str]] = {
     READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
     SECONDS: [

@@ -178,7 +178,9 @@ def fill(template: Template, index: int, change: bool = False) -> tuple[Scene, s
     scene = template.scene(index)
     slots = [slot for slot in SLOT.finditer(template.text) if slot[4]]
     chosen = slots[index % len(slots)] if change and slots else None
-    text, end, planted = "", 0, None
+    text = ""
+    end = 0
+    planted = None
     for slot in SLOT.finditer(template.text):
         text += template.text[end : slot.start()]
         end = slot.end()

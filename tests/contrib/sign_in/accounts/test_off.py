@@ -66,7 +66,8 @@ def test_a_project_of_ones_own_is_not_touched(mode: str) -> None:
 
 def test_off_means_that_a_factor_is_not_asked_for(cast: Cast, second_factor: Any) -> None:
     give_app(cast.alice)
-    second_factor.ASSISTANT_SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
+    second_factor.ASSISTANT_SECOND_FACTOR = "off"
+    second_factor.ROOT_URLCONF = "config.urls"
     client = Client()
     assert enter_password(client, "alice").url == "/"
     assert get_user(client) == cast.alice  # type: ignore[arg-type]

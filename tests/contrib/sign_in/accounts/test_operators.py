@@ -93,7 +93,8 @@ def test_the_admin_has_no_pages_of_secrets() -> None:
 
 
 def test_with_it_off_the_page_is_as_before(root: Client, page: str, second_factor: Any) -> None:
-    second_factor.ASSISTANT_SECOND_FACTOR, second_factor.ROOT_URLCONF = "off", "config.urls"
+    second_factor.ASSISTANT_SECOND_FACTOR = "off"
+    second_factor.ROOT_URLCONF = "config.urls"
     text = root.get(page).content.decode()
     assert "econd factor" not in text
     assert root.post(reset_of(page)).status_code == 404

@@ -160,7 +160,8 @@ def test_the_outcome_is_recorded(cast: Cast) -> None:
 
 def test_the_page_looks_like_the_other_one(cast: Cast, second_factor: Any) -> None:
     on = Client().get(SIGN_IN).content.decode()
-    second_factor.ROOT_URLCONF, second_factor.ASSISTANT_SECOND_FACTOR = "config.urls", "off"
+    second_factor.ROOT_URLCONF = "config.urls"
+    second_factor.ASSISTANT_SECOND_FACTOR = "off"
     off = Client().get(SIGN_IN).content.decode()
     for part in ('class="plain-card"', 'name="username"', 'name="password"', ">Sign in</button>", "User name"):
         assert part in on and part in off

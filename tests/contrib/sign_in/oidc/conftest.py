@@ -17,8 +17,10 @@ def idp(settings: Any) -> Iterator[Provider]:
     """The provider, which the deployment's settings name."""
     provider = Provider()
     server = serve(provider)
-    settings.ASSISTANT_OIDC_ISSUER, settings.ASSISTANT_OIDC_NAME = provider.url, "Acme ID"
-    settings.ASSISTANT_OIDC_CLIENT_ID, settings.ASSISTANT_OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+    settings.ASSISTANT_OIDC_ISSUER = provider.url
+    settings.ASSISTANT_OIDC_NAME = "Acme ID"
+    settings.ASSISTANT_OIDC_CLIENT_ID = CLIENT_ID
+    settings.ASSISTANT_OIDC_CLIENT_SECRET = CLIENT_SECRET
     settings.ROOT_URLCONF = "tests.contrib.sign_in.oidc.urls"
     cache.clear()
     yield provider

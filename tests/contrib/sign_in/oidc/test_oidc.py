@@ -410,7 +410,8 @@ def test_only_operators_set_domains(cast: Cast) -> None:
 
 def test_what_is_missing_stops_the_start(idp: Provider, settings: Settings) -> None:
     assert openid_connect(None) == []
-    settings.ASSISTANT_OIDC_CLIENT_ID, settings.ROOT_URLCONF = "", "config.urls"
+    settings.ASSISTANT_OIDC_CLIENT_ID = ""
+    settings.ROOT_URLCONF = "config.urls"
     found = [problem.msg for problem in openid_connect(None)]
     assert found == [
         "ASSISTANT_OIDC_ISSUER is set, but ASSISTANT_OIDC_CLIENT_ID is not set.",

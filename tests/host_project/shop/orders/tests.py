@@ -31,7 +31,8 @@ class ShopTests(TestCase):
     @classmethod
     def setUpTestData(cls):
         cls.staged = stage()
-        cls.acme, cls.globex = cls.staged["acme"], cls.staged["globex"]
+        cls.acme = cls.staged["acme"]
+        cls.globex = cls.staged["globex"]
         cls.ada, cls.both, cls.staff = cls.acme.people
 
     def ask(self, name, person=None, company="acme", **arguments):
@@ -147,7 +148,8 @@ class IsolationTests(ShopTests):
                 self.assertEqual({row["name"].split("-")[0] for row in told["rows"]}, {company})
 
     def test_absent_and_foreign_are_told_the_same(self):
-        foreign, absent = str(self.globex.rows["Order"][1].pk), "00000000-0000-4000-8000-000000000000"
+        foreign = str(self.globex.rows["Order"][1].pk)
+        absent = "00000000-0000-4000-8000-000000000000"
         deleted = str(self.acme.rows["Order"][-1].pk)
         told = {self.refused("get_order", id=key) for key in (foreign, absent, deleted, "no key")}
         self.assertEqual(len(told), 1)

@@ -266,7 +266,8 @@ async def test_runs_that_may_not_go_on_end_as_interrupted(
     if why == "switched off":
         settings.ASSISTANT_RUN_RESUMES = 0
     elif why == "waited in the shared queue":
-        settings.ASSISTANT_ROLE, settings.ASSISTANT_RUN_QUEUE_SECONDS = "worker", 0
+        settings.ASSISTANT_ROLE = "worker"
+        settings.ASSISTANT_RUN_QUEUE_SECONDS = 0
     elif why == "suspended":
         cast.acme.is_active = False
         await cast.acme.asave()
