@@ -13,7 +13,7 @@ CORE = {
     "message with a tool": Counts(files=145, functions=639, moves=468),
     "approval asked": Counts(files=135, functions=565, moves=417),
     "approval answered": Counts(files=156, functions=631, moves=478),
-    "upload": Counts(files=53, functions=157, moves=119),
+    "upload": Counts(files=53, functions=159, moves=119),
     "REST list": Counts(files=43, functions=106, moves=70),
     "ChatClient": Counts(files=60, functions=264, moves=199),
 }
