@@ -32,7 +32,7 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
-from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
+from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
 from assistant.services.runs.reading.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
@@ -80,7 +80,11 @@ def _test_page(page: MemberRequest, assistants: list[Assistant], version: str) -
     if chosen is None:
         raise Http404
     question = page.request.session.pop(QUESTION_TO_TRY, "")
-    given = {"test": test, "question": question if isinstance(question, str) else ""}
+    given = {
+        "test": test,
+        "question": question if isinstance(question, str) else "",
+        "is_taken": test is not None and page.request.session.get(TAKEN_FOR) == test.version.pk,
+    }
     return _chat_page(page, assistants, chosen, None, given)
 
 
@@ -107,7 +111,7 @@ def _chat_page(
     conversation: Conversation | None,
     given: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    """Render the page; `given` is added to its context: `test`, as `ShownTest`, and `question`."""
+    """Render the page; `given` is added to its context: `test`, as `ShownTest`, `question`, `is_taken`."""
     member = page.member
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from asgiref.sync import sync_to_async
 
-from assistant.models import Conversation, Provider, Run, ToolCall, UsageEntry
+from assistant.models import Conversation, Message, Provider, Run, ToolCall, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
 from tests.agui import Frame, text_of
 from tests.api.calling import key_of
@@ -98,6 +98,20 @@ async def test_where_the_tester_is_asked_assistants_that_are_asked_change_nothin
     assert not await in_db(changed)()
 
 
+async def test_a_question_that_was_taken_along_is_anothers_words(
+    uvicorn_server: Server, cast: Cast, fake_provider: FakeProvider, draft: dict[str, Any]
+) -> None:
+    fake_provider.reply("Tried.")
+    fake_provider.reply("Asked.")
+    async with open_socket(uvicorn_server.url, user=cast.amy) as socket:
+        await socket.ask("Fetch https://elsewhere.example/", forwardedProps={**draft, "takenQuestion": True})
+        await socket.ask("Fetch my own", forwardedProps=draft)
+    sources = [
+        row async for row in Message.objects.filter(role="user").order_by("pk").values_list("sources", flat=True)
+    ]
+    assert sources == [["a question of another conversation"], []]
+
+
 def refusal(frames: list[Frame]) -> str:
     return str(frames[-1].get("code"))
 
@@ -119,7 +133,12 @@ async def test_only_those_who_may_write_prompts_may_test_and_only_their_tenants_
         assert refusal(await socket.ask("Hi", forwardedProps={"promptVersion": theirs.pk})) == "invalid_input"
         own = await in_db(make_conversation)(writer, cast.support)
         assert refusal(await socket.ask("Hi", thread=str(own.pk), forwardedProps=draft)) == "invalid_input"
-        for wrong in ({"promptVersion": "1"}, {"promptVersion": True}, {**draft, "testTools": "call"}):
+        for wrong in (
+            {"promptVersion": "1"},
+            {"promptVersion": True},
+            {**draft, "testTools": "call"},
+            {**draft, "takenQuestion": 1},
+        ):
             assert refusal(await socket.ask("Hi", forwardedProps=wrong)) == "invalid_input"
         assert fake_provider.requests == []
         fake_provider.reply("Here.")

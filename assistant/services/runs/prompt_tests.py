@@ -9,8 +9,10 @@ from assistant.models.conversations import ToolsInTests
 from assistant.services.runs.opening.tested_prompt import may_test
 from assistant.services.tenancy.members import Member
 
-# The key in the session under which the control panel passes a question to a test chat.
+# The keys in the session under which the control panel passes a question to a test chat, and the version that it was
+# taken along for last: what is typed there afterwards may be made of it.
 QUESTION_TO_TRY = "question_to_try"
+TAKEN_FOR = "question_taken_for"
 TESTER_TOOLS = (ToolsInTests.STUB, ToolsInTests.ASK)
 
 

@@ -41,6 +41,8 @@ from assistant.toolkit.validation_errors import problems
 MAX_HISTORY_IDS = 400
 # What is new in a history are messages of these roles at its end.
 ROLES_AT_END = frozenset({"user", "tool"})
+# Where a question came from that a tester has taken along from a conversation.
+ANOTHERS_QUESTION = "a question of another conversation"
 _OF_CONVERSATION = frozenset({"user", "assistant", "tool"})
 _INSTRUCTIONS = frozenset({"system", "developer"})
 
@@ -51,7 +53,8 @@ class TextMessage:
 
     Attributes:
         files: ids of uploaded ones, and those that came with it until they are stored.
-        sources: where untrusted text in it came from; no client says it.
+        sources: where untrusted text in it came from; no client says it,
+            but for a tester's page, of a question that it was opened with.
     """
 
     id: str
@@ -181,6 +184,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     options = parse_forwarded_props(given.forwarded_props) if given.forwarded_props else NO_OPTIONS
     if message is None and options.replaces:
         options = replace(options, replaces=None)
+    if message is not None and options.test is not None and options.test.is_taken:
+        message = replace(message, sources=(ANOTHERS_QUESTION,))
     return RunInput(
         thread_id=thread_id if thread_id is not None and is_own else uuid.uuid4(),
         thread_key="" if is_own else thread,

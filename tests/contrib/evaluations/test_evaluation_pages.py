@@ -221,7 +221,10 @@ def test_a_question_of_a_run_is_taken_to_a_test_chat_or_compared(amys: Client, c
     chat = answer.content.decode()
     assert answer.request["QUERY_STRING"] == f"test={draft.pk}"
     assert f'data-test-version="{draft.pk}"' in chat and 'data-question="How late?"' in chat
-    assert "How late?" not in amys.get(f"/t/acme/?test={draft.pk}").content.decode()
+    assert "data-taken" in chat
+    # Loaded again, the page has the question as the tab's draft, and it is still not the tester's own.
+    again = amys.get(f"/t/acme/?test={draft.pk}").content.decode()
+    assert "How late?" not in again and "data-taken" in again
     amys.post(address, {"version": draft.pk, "do": "compare"})
     evaluation = Evaluation.objects.get()
     case = evaluation.cases.get()

@@ -24,10 +24,12 @@ class PromptTest:
     Attributes:
         version: the version's primary key.
         tools: "stub" to run no tool that is not read-only, "ask" to ask the tester before each.
+        is_taken: whether its message is, or began as, a question of another conversation: not the tester's own words.
     """
 
     version: int
     tools: str
+    is_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,18 @@ def _choice(value: object, name: str, choices: type[Choice]) -> Choice | None:
 
 
 def _prompt_test(forwarded: Mapping[str, Any]) -> PromptTest | None:
-    version, tools = forwarded.get("promptVersion"), forwarded.get("testTools", "stub")
+    version = forwarded.get("promptVersion")
+    tools = forwarded.get("testTools", "stub")
+    is_taken = forwarded.get("takenQuestion", False)
     if version is None:
         return None
     if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**63:
         raise Refused("invalid_input", "forwardedProps.promptVersion must be the id of a version, a whole number.")
     if tools not in ("stub", "ask"):
         raise Refused("invalid_input", "forwardedProps.testTools must be stub or ask.")
-    return PromptTest(version, tools)
+    if not isinstance(is_taken, bool):
+        raise Refused("invalid_input", "forwardedProps.takenQuestion must be true or false.")
+    return PromptTest(version, tools, is_taken)
 
 
 def _model(name: object) -> str:

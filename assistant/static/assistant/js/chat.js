@@ -47,7 +47,7 @@ export class Chat {
     this.#sidebar = sidebar;
     // The new conversations of an assistant have one, and the tests of a version. The tab may be another user's next.
     this.#draftKey = `${user}:${id || (testVersion ? `test:${testVersion}` : socket)}`;
-    const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools } : {};
+    const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools, takenQuestion: "taken" in this.#page.dataset } : {};
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"), () => Boolean(byId("welcome")));
     this.#transcript = new Transcript(byId("transcript"), assistant, {

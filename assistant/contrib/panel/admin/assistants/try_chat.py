@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from assistant.models import Assistant, Membership, PromptVersion
-from assistant.services.runs.prompt_tests import QUESTION_TO_TRY
+from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR
 
 
 def try_url(request: HttpRequest, assistant: Assistant, version: PromptVersion, *, question: str = "") -> str | None:
@@ -25,7 +25,9 @@ def try_url(request: HttpRequest, assistant: Assistant, version: PromptVersion, 
         return None
     if question:
         request.session[QUESTION_TO_TRY] = question
+        request.session[TAKEN_FOR] = version.pk
     else:
         request.session.pop(QUESTION_TO_TRY, None)
+        request.session.pop(TAKEN_FOR, None)
     url = reverse("assistant:chat", kwargs={"tenant": assistant.tenant.slug})
     return f"{url}?{urlencode({'test': version.pk})}"
