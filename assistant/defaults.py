@@ -131,7 +131,7 @@ ASSISTANT_ENCRYPT_PROVIDER_STATE = _env.flag("ASSISTANT_ENCRYPT_PROVIDER_STATE")
 # Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 ASSISTANT_TRACE_CONTENT = _env.flag("ASSISTANT_TRACE_CONTENT")
 
-# The parts of the tool library that are on: families (clock, calculator, knowledge, questions, those of apps),
+# The parts of the tool library that are on: families (clock, knowledge, questions, web_search, those of apps),
 # names of tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 

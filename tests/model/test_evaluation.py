@@ -32,7 +32,7 @@ from assistant.providers.embedded.model import prepared
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import TenantInfo, Tool, UserInfo
-from tests.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
+from tests.contrib.weather.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 from tests.model.prompts import DEMO, PROMPTS, Prompt
 from tests.model.record import Record, asked
 

@@ -101,6 +101,7 @@ INSTALLED_APPS += [
     "assistant.contrib.receipts",
     "assistant.contrib.sessions",
     "assistant.contrib.weather",
+    "assistant.contrib.calculator",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
 ]

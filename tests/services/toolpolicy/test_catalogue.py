@@ -21,13 +21,13 @@ def test_the_checkout_has_its_own_tools_and_the_whole_library() -> None:
 
 def test_families_and_single_tools_can_be_chosen() -> None:
     assert names() == names("none") == set()
-    assert names("calculator") == {"calculate"}
-    assert names("calculator", "current_time") == {"calculate", "current_time"}
+    assert names("questions") == {"ask_user"}
+    assert names("questions", "current_time") == {"ask_user", "current_time"}
     assert names("clock") < names("all")
 
 
 @pytest.mark.parametrize(
-    ("chosen", "is_on"), [(["all"], True), (["current_time"], True), (["calculator"], False), ([], False)]
+    ("chosen", "is_on"), [(["all"], True), (["current_time"], True), (["questions"], False), ([], False)]
 )
 def test_a_family_is_on_if_any_of_its_tools_is(chosen: list[str], is_on: bool) -> None:
     with override_settings(ASSISTANT_LIBRARY=chosen):

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.library.arithmetic import ExpressionError, format_number
-from assistant.library.expressions import evaluate
+from assistant.contrib.calculator.arithmetic import ExpressionError, format_number
+from assistant.contrib.calculator.expressions import evaluate
 from assistant.toolkit import Example, Param, ToolError, tool
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assistant.library.arithmetic import (
+from assistant.contrib.calculator.arithmetic import (
     FUNCTIONS,
     MAX_BITS,
     PRODUCTS,

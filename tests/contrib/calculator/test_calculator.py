@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.library.arithmetic import ExpressionError, format_number
-from assistant.library.calculator import calculate
-from assistant.library.expressions import evaluate
+from assistant.contrib.calculator.arithmetic import ExpressionError, format_number
+from assistant.contrib.calculator.expressions import evaluate
+from assistant.contrib.calculator.library.calculator import calculate
 from assistant.toolkit import ToolError
 from tests.library.calling import call
 

@@ -1,0 +1,1 @@
+"""A calculator: a tool for exact arithmetic."""
