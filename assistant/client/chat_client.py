@@ -43,6 +43,7 @@ from assistant.core.extensions.extension import Extension, Interceptors, acting,
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
 from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.extensions.sent_requests import SentRequests
+from assistant.core.extensions.typed_answer import TypedAnswer
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
@@ -415,7 +416,10 @@ class ChatClient(Generic[Deps]):
         context = replace(context, thread_id=thread_id)
         messages = self._with_system(sent, system)
         choice = settings.get("tool_choice")
-        chosen = (RequestChoice(choice),) if choice else ()
+        of_call = (
+            *((TypedAnswer(output, mode or self._output_mode),) if output is not None else ()),
+            *((RequestChoice(choice),) if choice else ()),
+        )
         plan = Plan(
             model=self.model,
             messages=messages,
@@ -434,10 +438,8 @@ class ChatClient(Generic[Deps]):
             thread_id=thread_id,
             run_id=run_id,
             keep_call_ids=True,
-            output=output,
-            output_mode=mode or self._output_mode,
             fallbacks=self._fallbacks,
-            extensions=(*chosen, *acting(self._extensions, context, messages), SentRequests()),
+            extensions=(*of_call, *acting(self._extensions, context, messages), SentRequests()),
             spent_seconds=time.monotonic() - began,
         )
         until = began + (limits.seconds or math.inf)

@@ -11,6 +11,7 @@ import msgspec
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import Interceptors
+from assistant.core.extensions.typed_answer import TypedAnswer
 from assistant.core.toolcalls.call_settings import CallSettings
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn
@@ -97,6 +98,8 @@ def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
     settings = {one.name: given.pop(one.name) for one in fields(AssistantSettings) if one.name in given}
     if interceptors := given.pop("interceptors", ()):
         given["extensions"] = (Interceptors(interceptors),)
+    if (output := given.pop("output", None)) is not None:
+        given["extensions"] = (TypedAnswer(output), *given.get("extensions", ()))
     if calls := {one.name: given.pop(one.name) for one in fields(CallSettings) if one.name in given}:
         given["calls"] = CallSettings(**calls)
     given.setdefault("messages", (USER,))

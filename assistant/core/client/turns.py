@@ -14,13 +14,13 @@ from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationKey, ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import around_tools
+from assistant.core.extensions.typed_answer import PartialAnswer
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
-from assistant.core.turn.typed_answer import PartialAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, TextMessageContent
 from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls

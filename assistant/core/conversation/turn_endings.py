@@ -11,6 +11,7 @@ from assistant.core.values import events
 from assistant.core.values.asked import Asked, interrupt_id
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.toolkit import ToolError
 from assistant.toolkit.schema.form import form_of
 from assistant.toolkit.translation import gettext, gettext_noop
 
@@ -56,6 +57,19 @@ class TurnFailed(Exception):
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class AnswerRefused(ToolError):
+    """An answer that is not accepted.
+
+    Attributes:
+        failed: the sentence with which the turn fails if the model may not answer again. The exception's own text is
+            what the model reads.
+    """
+
+    def __init__(self, told: str, failed: str) -> None:
+        super().__init__(told)
+        self.failed = failed
 
 
 def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str = "") -> events.Interrupt:

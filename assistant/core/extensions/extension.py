@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
-from assistant.core.llm.protocol import Model, ModelRequest
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
@@ -29,9 +29,12 @@ HOOKS = (
     "instructions",
     "tools",
     "before_request",
+    "after_event",
+    "after_failure",
     "after_reply",
     "around_tool",
     "check_answer",
+    "result",
     "finished",
 )
 
@@ -144,6 +147,13 @@ class Extension(Generic[State]):
         """Return the request that is sent to the model in place of this one."""
         return request
 
+    async def after_event(self, run: ExtensionRun[State], event: Event) -> None:
+        """Look at an event of an answer that is being written, after it is sent: nearly all are of a few letters."""
+
+    async def after_failure(self, run: ExtensionRun[State], error: ModelError) -> bool:
+        """Return whether the model is asked again after a request that failed, which does not count as one then."""
+        return False
+
     async def after_reply(self, run: ExtensionRun[State], reply: Reply) -> None:
         """Look at what the model has answered, before its calls run."""
 
@@ -155,9 +165,12 @@ class Extension(Generic[State]):
         """Return the answer, possibly changed: a value if a type was requested, else a text.
 
         Raises:
-            ToolError: the model reads what is wrong, and answers again.
+            ToolError: the model reads what is wrong, and answers again; as an `AnswerRefused`, in just these words.
         """
         return answer
+
+    async def result(self, run: ExtensionRun[State], answer: Any) -> Any:
+        """Return the JSON value that `RUN_FINISHED.result` holds, once an answer is accepted."""
 
     async def finished(self, run: ExtensionRun[State]) -> None:
         """Do what follows a turn that has ended by itself, well or not; nobody waits for it."""

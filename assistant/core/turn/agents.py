@@ -15,6 +15,7 @@ import msgspec
 import pydantic_core
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.typed_answer import typed_as
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import output_of
 from assistant.core.toolcalls.batch import STOPPED
@@ -192,12 +193,13 @@ class Agent:
             thread_id=context.thread_id,
             run_id=context.run_id,
             calls=replace(calls, grace=calls.grace * SUB_AGENTS_GRACE, questions=NOBODY, callbacks=None),
-            output=None if self.output_type is None else output_of(self.output_type),
-            output_mode=getattr(self.model, "output_mode", "native"),
             fallbacks=self.fallbacks
             if observe is None
             else tuple(replace(one, model=observe(one.model)) for one in self.fallbacks),
-            extensions=tuple(one for one in parent.environment.extensions if one.in_sub_agents),
+            extensions=(
+                *typed_as(self.output_type, self.model),
+                *(one for one in parent.environment.extensions if one.in_sub_agents),
+            ),
         )
 
     async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str, call_id: str) -> Any:
@@ -220,7 +222,7 @@ class Agent:
             if transcript.tool_error_id:
                 raise SubAgentFailed(transcript.ending.message, transcript.tool_error_id) from transcript.failure
             raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
-        return transcript.messages[-1].content if plan.output is None else transcript.result
+        return transcript.messages[-1].content if self.output_type is None else transcript.result
 
 
 class _AgentJournal:

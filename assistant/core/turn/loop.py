@@ -13,7 +13,7 @@ from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, cut_short
 from assistant.core.extensions.extension import around_tools, with_hook, with_moments
-from assistant.core.llm.protocol import Delta, Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
+from assistant.core.llm.protocol import Delta, Model, ModelError, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.event_writer import AnswerStream, EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
 from assistant.core.toolcalls.call_limits import CallLimiter
@@ -21,7 +21,6 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.model_requests import ModelRequests
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
-from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
@@ -153,8 +152,7 @@ class _Turn:
     def __init__(
         self, plan: Plan, transcript: Transcript, deadline: Deadline, on_text: Callable[[Event], None] | None
     ) -> None:
-        # Typed answers are parsed while they grow, for which `run` needs all their events.
-        self._on_text = on_text if plan.output is None else None
+        self._on_text = on_text
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
@@ -162,22 +160,23 @@ class _Turn:
         self._calls: tuple[ToolCall, ...] = ()
         self._text = self._message_id = ""
         self._reply = Reply()
-        self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._limiter = CallLimiter(plan.settings.limits)
         self.late: deque[Event] = deque()
         self.extensions: TurnExtensions | None = None
+        self._watching: TurnExtensions | None = None
         if plan.extensions and (acting := with_moments(plan.extensions)):
             self.extensions = extensions = TurnExtensions(
                 plan, acting, transcript, deadline, model=lambda: self.model, events=self.late
             )
+            if with_hook(acting, "after_event"):
+                self._watching = extensions
+                self._on_text = None  # they see all events
             if with_hook(acting, "tools"):
                 self._plan = plan = replace(plan, toolset=ExtendedToolset(plan.toolset, extensions.tools))
-        self._requests = ModelRequests(
-            plan, transcript, deadline, self._limiter, answer=self._answer, extensions=self.extensions
-        )
+        self._requests = ModelRequests(plan, transcript, deadline, self._limiter, extensions=self.extensions)
         self._writer = EventWriter("", self._call_id)
         self._environment = CallEnvironment(
-            toolset=plan.toolset if plan.output is None else ToolsetWithTool(plan.toolset, plan.output.tool()),
+            toolset=plan.toolset,
             journal=plan.journal,
             context=plan.context,
             limiter=self._limiter,
@@ -215,8 +214,10 @@ class _Turn:
                     async with aclosing(self._ask()) as asked:
                         async for event in asked:
                             yield event
-                            if (answer := self._answer) and (value := await answer.partial_event(event)) is not None:
-                                yield value
+                            if self._watching is not None:
+                                await self._watching.after_event(event)
+                                while self.late:
+                                    yield self.late.popleft()
                 except ModelError as exc:
                     for event in await self._recover(exc):
                         yield event
@@ -303,9 +304,7 @@ class _Turn:
 
     async def _recover(self, error: ModelError) -> Sequence[Event]:
         """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""
-        if isinstance(error, NoTypedAnswers):
-            if self._answer is None or not self._answer.fall_back():
-                raise error
+        if self.extensions is not None and await self.extensions.after_failure(error):
             self._requests.rounds -= 1
             return ()
         events = await self._requests.after(error, self._writer)
@@ -315,8 +314,6 @@ class _Turn:
 
     async def _invalid_answer(self, text: str, message_id: str) -> Event | None:
         """Return the event that marks an answer as invalid; None if it is of its type, and accepted."""
-        if (answer := self._answer) and (invalid := await answer.check(text, message_id, self._transcript)) is not None:
-            return invalid
         return None if self.extensions is None else await self.extensions.check_answer(text, message_id)
 
     async def _conclude(self, batch: Batch) -> AsyncGenerator[Event, None]:

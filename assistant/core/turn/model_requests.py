@@ -9,7 +9,6 @@ from assistant.core.conversation.open_parts import SUPERSEDED
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
-from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
@@ -17,7 +16,6 @@ from assistant.core.turn.plan import Plan
 from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
 from assistant.core.turn.turn_extensions import TurnExtensions
-from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
@@ -36,7 +34,6 @@ class ModelRequests:
 
     Args:
         limiter: stops further tools once the tokens reach a limit, and counts the provider's calls.
-        answer: the typed answer that the turn must give; None for a text.
         extensions: those that act in the turn; None if there are none.
 
     Attributes:
@@ -51,7 +48,6 @@ class ModelRequests:
         deadline: Deadline,
         limiter: CallLimiter,
         *,
-        answer: TypedAnswer | None,
         extensions: TurnExtensions | None,
     ) -> None:
         self.rounds = sum(one.role == "assistant" for one in not_superseded(transcript.messages))
@@ -59,7 +55,6 @@ class ModelRequests:
         self._plan = plan
         self._transcript = transcript
         self._limiter = limiter
-        self._answer = answer
         self._extensions = extensions
         self._estimates = Estimates()
         self._recovery = Recovery(plan, transcript, deadline, self._estimates)
@@ -91,8 +86,6 @@ class ModelRequests:
             sentence = gettext("This run has reached its limit of %(count)d model calls.") % {"count": rounds}
             raise TurnFailed(sentence, "limit_reached")
         offered = await offered_tools(plan)
-        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
-            raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
@@ -107,12 +100,12 @@ class ModelRequests:
             options=settings.options,
             without_files=recovery.without_files,
         )
-        counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
+        if self._extensions is not None:
+            request = await self._extensions.before_request(request)
+        counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(request.tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
-        self._transcript.timeline.ask(tools=len(tools))
-        if self._answer is not None:
-            request = self._answer.apply_to(request)
-        return request if self._extensions is None else await self._extensions.before_request(request)
+        self._transcript.timeline.ask(tools=len(request.tools))
+        return request
 
     def count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""

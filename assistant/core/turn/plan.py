@@ -9,7 +9,6 @@ from typing import Any
 
 from assistant.core.extensions.extension import Extension
 from assistant.core.llm.protocol import Model
-from assistant.core.llm.typed_output import Mode, OutputType
 from assistant.core.toolcalls.call_settings import USUAL, CallSettings
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
 from assistant.core.values.events import PROTOCOL_VERSION
@@ -41,15 +40,13 @@ class Plan:
 
     Attributes:
         messages: the conversation so far, the system prompt first.
-        settings: the assistant's settings, except `answer_schema`: the type of the answer is `output`.
+        settings: the assistant's settings, except `answer_schema`: a `TypedAnswer` among the extensions is of it.
         allowances: what is left of quotas that the run shares with other runs.
         client_tools: offered to the model and run by the client.
         execute_tools: whether tools are run; if not, the turn ends with the model's calls. Or a function of the reply
             and the context that says so for each reply with calls; without an answer they are not run.
         decisions: a person's decisions, by call id, on the calls of the last assistant message that wait for approval.
         calls: how its tools are called.
-        output: the type of the answer.
-        output_mode: how that type is requested; if the provider refuses it, a simpler mode is tried.
         keep_call_ids: use the provider's call ids where they are unique in `messages`, which must then be the whole
             thread, since many providers count from 0 in every answer. If false, all ids are generated.
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
@@ -73,8 +70,6 @@ class Plan:
     protocol_version: str | None = PROTOCOL_VERSION
     new_id: Callable[[], str] = new_id
     calls: CallSettings = USUAL
-    output: OutputType[Any] | None = None
-    output_mode: Mode = "native"
     keep_call_ids: bool = False
     fallbacks: tuple[Fallback, ...] = ()
     extensions: tuple[Extension[Any], ...] = ()

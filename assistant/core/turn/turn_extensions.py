@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,9 +13,9 @@ import msgspec
 
 from assistant.core.conversation.open_parts import cut_message
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import REPAIRS, GuardrailTripped, TurnFailed
+from assistant.core.conversation.turn_endings import REPAIRS, AnswerRefused, GuardrailTripped, TurnFailed
 from assistant.core.extensions.extension import Extension, ExtensionRun, ShippedExtension, with_hook
-from assistant.core.llm.protocol import Model, ModelRequest
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.deadline import Deadline, DeadlinePassed
@@ -55,7 +55,7 @@ class TurnExtensions:
         self._transcript = transcript
         self._deadline = deadline
         self._instructions: tuple[Message, ...] = ()
-        self._repairs_left = REPAIRS
+        self._repairs: Counter[str] = Counter()
         self._reasons: dict[str, str] = {}
         asked = tuple(plan.messages)
         self._runs: list[tuple[Extension[Any], ExtensionRun[Any]]] = [
@@ -158,6 +158,20 @@ class TurnExtensions:
             if message.role == "assistant" and message.id in self._reasons:
                 yield Message("user", self._reasons[message.id])
 
+    async def after_event(self, event: Event) -> None:
+        """Show the extensions an event of an answer."""
+        for extension, run in self._with("after_event"):
+            with self._failures(extension, "after_event", "provider_error"), self._deadline:
+                await self._call(extension, "after_event", run, event)
+
+    async def after_failure(self, error: ModelError) -> bool:
+        """Return whether an extension has the model asked again after a request that failed."""
+        for extension, run in self._with("after_failure"):
+            with self._failures(extension, "after_failure", "provider_error"), self._deadline:
+                if await self._call(extension, "after_failure", run, error, kind=bool):
+                    return True
+        return False
+
     async def after_reply(self, reply: Reply) -> None:
         """Show the extensions what the model has answered."""
         for extension, run in self._with("after_reply"):
@@ -170,28 +184,30 @@ class TurnExtensions:
         Raises:
             TurnFailed: an extension has ended the turn, or there were too many repairs.
         """
-        output = self._plan.output
-        transcript = self._transcript
-        given = answer = text if output is None else transcript.output
+        answer: Any = text
         for extension, run in self._with("check_answer"):
             run.text = text
             try:
                 with self._failures(extension, "check_answer", "provider_error"), self._deadline:
                     answer = await self._call(extension, "check_answer", run, answer)
             except ToolError as exc:
-                return self._to_repair(str(exc), message_id)
-        if answer is not given:
-            transcript.output = answer
-            if output is not None:
-                transcript.result = output.to_json(answer)
+                return self._to_repair(extension, exc, message_id)
+        if answer is not text:
+            self._transcript.output = answer
+        for extension, run in self._with("result"):
+            with self._failures(extension, "result", "provider_error"), self._deadline:
+                self._transcript.result = await self._call(extension, "result", run, answer)
         return None
 
-    def _to_repair(self, reason: str, message_id: str) -> Event:
-        if not self._repairs_left:
-            sentence = gettext("The model gave no answer that was accepted. %(reason)s") % {"reason": reason}
-            raise TurnFailed(sentence, "provider_error")
-        self._repairs_left -= 1
-        self._reasons[message_id] = f"This answer is not accepted. {reason} Answer again."
+    def _to_repair(self, extension: Extension[Any], refusal: ToolError, message_id: str) -> Event:
+        self._repairs[extension.name] += 1
+        if self._repairs[extension.name] > REPAIRS:
+            sentence = gettext("The model gave no answer that was accepted. %(reason)s") % {"reason": refusal}
+            failed = refusal.failed if isinstance(refusal, AnswerRefused) else sentence
+            raise TurnFailed(failed, "provider_error") from refusal
+        is_worded = isinstance(refusal, AnswerRefused)
+        told = str(refusal) if is_worded else f"This answer is not accepted. {refusal} Answer again."
+        self._reasons[message_id] = told
         return cut_message(message_id, "invalid_form")
 
     async def finished(self) -> None:

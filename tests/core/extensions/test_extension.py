@@ -14,10 +14,12 @@ import pytest
 from assistant.client import ChatClient, Extension, ExtensionRun, GuardrailTripped, InvalidExtension, ToolCall
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import acting
+from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import RunFinished
+from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.providers import ScriptedModel
 from assistant.toolkit import ToolContext, ToolError, ToolResult, UserInfo, tool
@@ -237,3 +239,36 @@ async def test_calls_that_the_caller_runs_later_are_made_as_in_the_turn() -> Non
     reply = await client.execute(reply)
     assert reply.tool_calls[0].result == "Helped."
     assert "request 1 to small" in everywhere.moments
+
+
+class Watcher(Extension[None]):
+    """Looks at what is written, has the model asked again, and says what the run's result is."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def after_event(self, run: ExtensionRun[None], event: Any) -> None:
+        self.seen.append(event.type)
+        if event.type == "TEXT_MESSAGE_END":
+            run.tell("seen", len(self.seen))
+
+    async def after_failure(self, run: ExtensionRun[None], error: ModelError) -> bool:
+        return str(error) == "Try once more."
+
+    async def result(self, run: ExtensionRun[None], answer: Any) -> Any:
+        return {"length": len(answer)}
+
+
+async def test_an_extension_sees_what_is_written_and_gives_the_result() -> None:
+    watcher = Watcher()
+    turn = await run_script([["Good ", "day"]], extensions=(watcher,))
+    assert watcher.seen == ["TEXT_MESSAGE_START", *["TEXT_MESSAGE_CONTENT"] * 2, "TEXT_MESSAGE_END"]
+    assert turn.custom("seen") == [4]
+    assert turn.ending.result == {"length": 8}  # type: ignore[union-attr]
+
+
+async def test_an_extension_has_the_model_asked_again_and_that_counts_once() -> None:
+    turn = await run_script([ModelError("Try once more."), "Hello"], extensions=(Watcher(),), limits=Limits(rounds=1))
+    assert turn.messages[-1].content == "Hello"
+    turn = await run_script([ModelError("Give up."), "Hello"], extensions=(Watcher(),))
+    assert turn.error.code == "provider_error"

@@ -310,8 +310,6 @@ def with_input(
     Args:
         answers: how tools are answered in a test; None for any other run.
     """
-    if given.options.output_schema:
-        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.options.output_schema))
     return replace(
         setup,
         client_tools=given.client_tools,

@@ -9,7 +9,6 @@ from datetime import timedelta
 from django.utils import timezone
 
 from assistant.core.extensions.extension import Interceptors, acting
-from assistant.core.llm.typed_output import SchemaOutput
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import OFFERED_AT_ONCE, SearchingToolset
 from assistant.core.turn.plan import Plan
@@ -33,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     """Return the plan of a run, without a query; tools and journal use the database later."""
-    seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
+    seconds = setup.settings.limits.seconds
     context = ToolContext(
         tenant=member.tenant,
         user=member.user,
@@ -76,8 +75,6 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             *(acting(ADDED, context, messages) if ADDED else ()),
             *setup.extensions,
         ),
-        output=SchemaOutput(schema) if schema else None,
-        output_mode=getattr(model, "output_mode", "native"),
         thread_id=key.client_thread,
         run_id=key.client_run,
     )

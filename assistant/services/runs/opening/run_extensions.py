@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -21,6 +22,7 @@ from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.extensions.summaries import Summaries
 from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
+from assistant.services.runs.extensions.typed_answers import TypedAnswers
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import CallerSettings, RunInput
 
@@ -47,15 +49,11 @@ def extensions_of(
         found.append(FallbackModels(setup.answering.fallback))
     if setup.has_delegates:
         found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
-    if asked is not None and (asked.options or asked.tool_choice or asked.response_format):
-        found.append(CallerRequest(asked))
+    found += _of_answer(setup, run_input, asked)
     if answers is not None:
         found.append(AnsweredTools(answers))
     if run_input is not None:
-        if run_input.has_instructions or run_input.client_tools or run_input.page:
-            found += ignored_input(run_input, assistant)
-        if run_input.page is not None and run_input.page.state:
-            found.append(PageState(run_input.page.state))
+        found += _of_client(run_input, assistant)
         if answers is None:
             if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
                 found += follow_ups(assistant=assistant, choice=setup.provider)
@@ -66,3 +64,22 @@ def extensions_of(
     if settings.DEBUG or assistant.tenant.keeps_requests_until is not None:
         found += kept_requests(key=key, tenant=assistant.tenant)
     return tuple(found)
+
+
+def _of_answer(
+    setup: RunSetup, run_input: RunInput | None, asked: CallerSettings | None
+) -> Iterator[RunExtension[Any]]:
+    """Yield what the form of the answer, and the caller's wishes for it, need."""
+    schema = (run_input.options.output_schema if run_input is not None else None) or setup.settings.answer_schema
+    if asked is not None and (asked.options or asked.tool_choice or asked.response_format):
+        yield CallerRequest(asked, has_type=bool(schema))
+    if schema:
+        yield TypedAnswers(schema)
+
+
+def _of_client(run_input: RunInput, assistant: Assistant) -> Iterator[RunExtension[Any]]:
+    """Yield what the client's page and its tools need."""
+    if run_input.has_instructions or run_input.client_tools or run_input.page:
+        yield from ignored_input(run_input, assistant)
+    if run_input.page is not None and run_input.page.state:
+        yield PageState(run_input.page.state)
