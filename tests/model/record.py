@@ -8,11 +8,11 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from assistant.contrib.local_model.warm_up_requests import likely_requests
 from assistant.providers.embedded import model
 from assistant.providers.embedded.model import prepared
 from assistant.providers.embedded.weights import QWEN
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.services.assistants.warm_up_requests import likely_requests
 from tests.model.prompts import PROMPTS
 
 RECORD = Path(__file__).with_name("record.json")

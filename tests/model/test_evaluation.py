@@ -22,15 +22,16 @@ from django.test import override_settings
 
 from assistant.client import ChatClient, ChatReply, Limits, RunFailed
 from assistant.contrib.demo.tenants import load_demo_tenants
+from assistant.contrib.local_model.management.commands.assistant_local_model import Command
+from assistant.contrib.local_model.warm_up_requests import likely_requests
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
-from assistant.management.commands.assistant_local_model import Command, ProgressBar
 from assistant.models import Membership
 from assistant.providers.embedded import EmbeddedModel, EmbeddedServer, is_ready, start_server
 from assistant.providers.embedded.fetch import fetch
 from assistant.providers.embedded.model import prepared
+from assistant.providers.embedded.progress_bar import ProgressBar
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import TenantInfo, Tool, UserInfo
 from tests.contrib.weather.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 from tests.model.prompts import DEMO, PROMPTS, Prompt
@@ -50,7 +51,7 @@ MIN_SHARED_TOKENS = 300
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedServer]:
     """The model, fetched if need be, in a process of its own as in the demo."""
-    fetch(ProgressBar(Command()), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
+    fetch(ProgressBar(Command().stdout), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
     with start_server(read_ahead=False) as running:
         yield running
 

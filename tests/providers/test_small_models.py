@@ -9,13 +9,13 @@ import pytest
 from django.test import override_settings
 
 from assistant.contrib.demo.tenants import load_demo_tenants
+from assistant.contrib.local_model.warm_up_requests import likely_requests
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.embedded.model import prepared
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.small_models import brief, fitting, listed_tools
-from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import Example, Tool
 from tests.model.prompts import PROMPTS
 

@@ -1,5 +1,5 @@
 """`manage.py chat`: the short name of `assistant_chat`."""
 
-from assistant.management.commands.assistant_chat import Command
+from assistant.contrib.terminal.management.commands.assistant_chat import Command
 
 __all__ = ["Command"]

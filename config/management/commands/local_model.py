@@ -1,5 +1,5 @@
 """`manage.py local_model`: the short name of `assistant_local_model`."""
 
-from assistant.management.commands.assistant_local_model import Command
+from assistant.contrib.local_model.management.commands.assistant_local_model import Command
 
 __all__ = ["Command"]

@@ -101,6 +101,8 @@ INSTALLED_APPS += [
     "assistant.contrib.receipts",
     "assistant.contrib.sessions",
     "assistant.contrib.weather",
+    "assistant.contrib.local_model",
+    "assistant.contrib.terminal",
     "assistant.contrib.calculator",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",

@@ -20,11 +20,11 @@ from django.views.defaults import page_not_found
 
 from assistant.contrib.demo.tenants import SignIn, load_demo_tenants
 from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
-from assistant.management.commands.assistant_local_model import ProgressBar
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.providers.embedded import start_server
 from assistant.providers.embedded.fetch import fetch
+from assistant.providers.embedded.progress_bar import ProgressBar
 from assistant.providers.embedded.weights import WeightsError
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.db.old_database import MESSAGE as OLD_DATABASE
@@ -103,7 +103,7 @@ class Command(OperatorCommand):
     def _start_model(self, running: ExitStack) -> None:
         """Fetch and start the embedded model; without it the stand-in answers."""
         try:
-            fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
+            fetch(ProgressBar(self.stdout), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
         except WeightsError as exc:
             self.stderr.write(f"{exc}\nGoing on without a language model.")
             return

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management.base import OutputWrapper
 
+from assistant.contrib.terminal.form import fill
+from assistant.contrib.terminal.printer import SECONDS_BETWEEN_PROGRESS, EventPrinter
 from assistant.core.values import events
-from assistant.management.terminal.form import fill
-from assistant.management.terminal.printer import SECONDS_BETWEEN_PROGRESS, EventPrinter
 from assistant.toolkit.schema.form import form_of
 
 FIELDS = {

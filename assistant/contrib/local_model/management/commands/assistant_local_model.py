@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from assistant.contrib.local_model.warm_up_requests import likely_requests
 from assistant.management.operator import OperatorCommand
 from assistant.providers.embedded.fetch import fetch
 from assistant.providers.embedded.prefill import READ_AHEAD
+from assistant.providers.embedded.progress_bar import ProgressBar
 from assistant.providers.embedded.readiness import health
 from assistant.providers.embedded.server import DEFAULT_PORT
 from assistant.providers.embedded.weights import MODEL_NAME, WeightsError, cache_directory, find
-from assistant.services.assistants.warm_up_requests import likely_requests
-
-_BAR = 40
-_REDRAW_SECONDS = 0.2
 
 
 class Command(OperatorCommand):
@@ -44,9 +42,7 @@ class Command(OperatorCommand):
         try:
             match options["action"]:
                 case "fetch":
-                    self.stdout.write(
-                        f"The weights are in {fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)}"
-                    )
+                    self.stdout.write(f"The weights are in {self._fetch()}")
                 case "serve":
                     self._serve(options)
                 case _:
@@ -54,12 +50,15 @@ class Command(OperatorCommand):
         except WeightsError as exc:
             raise CommandError(str(exc)) from exc
 
+    def _fetch(self) -> Path:
+        return fetch(ProgressBar(self.stdout), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
+
     def _serve(self, options: dict[str, Any]) -> None:
         # Imported here, because it loads a library of 100 MB.
         from assistant.providers.embedded.supervisor import serve
 
         port = options["port"]
-        weights = fetch(ProgressBar(self), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
+        weights = self._fetch()
         self.stdout.write(f"Loading {MODEL_NAME}; it will answer on http://127.0.0.1:{port}/v1")
         self.stdout.flush()
         expected = [] if options["no_read_ahead"] else likely_requests(count=READ_AHEAD)
@@ -86,33 +85,3 @@ class Command(OperatorCommand):
         self.stdout.write(f"model: {MODEL_NAME}")
         if state == "absent":
             sys.exit(1)
-
-
-class ProgressBar:
-    """Shows progress: as a bar on a terminal, elsewhere as a line for every 10 %."""
-
-    def __init__(self, command: BaseCommand) -> None:
-        self._out = command.stdout
-        self._is_terminal = self._out.isatty()
-        self._drawn_at = 0.0
-        self._said = 0
-
-    def message(self, sentence: str) -> None:
-        self._out.write(sentence)
-        self._out.flush()
-
-    def progress(self, done: int, total: int) -> None:
-        share = done / total
-        if self._is_terminal:
-            now = time.monotonic()
-            if now - self._drawn_at >= _REDRAW_SECONDS or done == total:
-                self._drawn_at = now
-                bar = "#" * round(share * _BAR)
-                end = "\n" if done == total else ""
-                self._out.write(f"\r  [{bar:.<{_BAR}}] {share:4.0%} {done / 1e6:,.0f} MB", ending=end)
-                self._out.flush()
-        elif int(share * 10) > self._said:
-            self._said = int(share * 10)
-            self.message(f"  {share:.0%} of {total / 1e6:,.0f} MB")
-        if done == total:
-            self._said = 0

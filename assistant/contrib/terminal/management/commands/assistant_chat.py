@@ -13,11 +13,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from assistant.contrib.terminal.form import YES, fill
+from assistant.contrib.terminal.printer import EventPrinter, printable
 from assistant.core.toolcalls.batch import PENDING
 from assistant.core.values import events
 from assistant.management.operator import OperatorCommand
-from assistant.management.terminal.form import YES, fill
-from assistant.management.terminal.printer import EventPrinter, printable
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused

@@ -1,0 +1,1 @@
+"""A chat in a terminal: `manage.py assistant_chat`."""
