@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db import models, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
@@ -183,10 +184,27 @@ def _connect(signal: Any, sender: type[models.Model], name: str, act: Callable[[
 
 
 def _sync_if_exists(host: HostTenants, model: type[models.Model], membership: Any) -> None:
+    tenant = settled(host.tenant_of(membership), "tenant_of")
+    keys = _tenants_of_people(membership)
+    if tenant is not None:
+        keys.add(str(tenant.pk))
     # If the tenant itself is being deleted, its memberships are deleted first, and the row may be gone.
-    row = model._default_manager.filter(pk=settled(host.tenant_of(membership), "tenant_of").pk).first()
-    if row is not None:
+    for row in model._default_manager.filter(pk__in=keys):
         sync_tenant(host, row)
+
+
+@all_tenants()
+def _tenants_of_people(membership: Any) -> set[str]:
+    """Return the keys of the project's tenants whose members the people of a membership are: it may have moved."""
+    user_model = get_user_model()
+    people = [membership.pk] if isinstance(membership, user_model) else []
+    people += [
+        getattr(membership, field.attname)
+        for field in membership._meta.concrete_fields
+        if field.related_model is user_model
+    ]
+    found = Membership.objects.filter(user_id__in=people).exclude(role=Role.END_USER)
+    return set(found.exclude(tenant__external_id=None).values_list("tenant__external_id", flat=True))
 
 
 def _follow_many_to_many(host: HostTenants, model: type[models.Model], through: type[models.Model]) -> None:

@@ -67,7 +67,10 @@ class HostTenants(ABC):
         """
 
     def tenant_of(self, membership: Any) -> Any:
-        """Return the tenant row of a row of `membership_model`; by default by its only foreign key to that model."""
+        """Return the tenant row of a row of `membership_model`; by default by its only foreign key to that model.
+
+        None for a row that belongs to no tenant.
+        """
         model = apps.get_model(self.tenant_model)
         names = [field.name for field in membership._meta.concrete_fields if field.related_model is model]
         if len(names) != 1:

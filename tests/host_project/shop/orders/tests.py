@@ -21,7 +21,7 @@ from django.db import connection
 from django.test import TestCase, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from orders.models import Customer, Order
+from orders.models import Customer, Order, Seat
 from staged import context_for, stage
 
 
@@ -208,6 +208,13 @@ class IsolationTests(ShopTests):
         with self.changed(visible_to=writes) as plan, self.assertRaises(NoQuery):
             rows.find(plan, {}, context_for("acme", self.ada))
         self.assertFalse(Customer.objects.filter(name="gone").exists())
+
+    def test_a_person_who_moves_to_another_company_leaves_the_first(self):
+        seat = Seat.objects.get(person=self.ada)
+        seat.company = self.globex.company
+        seat.save()
+        memberships = Membership.objects.filter(user=self.ada)
+        self.assertEqual(list(memberships.values_list("tenant__slug", flat=True)), ["globex"])
 
 
 class SummaryTests(ShopTests):

@@ -1,0 +1,1 @@
+"""What `manage.py assistant_init` reads of a project, proposes, writes and takes back."""
