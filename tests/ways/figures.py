@@ -37,4 +37,4 @@ ACTING = {
 
 # How many fields the values have that a run is opened from and made of. What only one part of a turn reads belongs to
 # its extension.
-FIELDS = {"RunInput": 17, "RunSetup": 21, "Plan": 19}
+FIELDS = {"RunInput": 16, "RunSetup": 18, "Plan": 17}

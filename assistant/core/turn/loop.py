@@ -19,11 +19,11 @@ from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver,
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.model_requests import ModelRequests
-from assistant.core.turn.plan import Plan
+from assistant.core.turn.plan import Plan, new_id
 from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
-from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.values.events import PROTOCOL_VERSION, Event, RunError, RunFinished, RunStarted
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import (
     Message,
@@ -101,7 +101,7 @@ async def run_turn(
     transcript = Transcript() if transcript is None else transcript
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     transcript.timeline.begin()
-    yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
+    yield RunStarted(plan.thread_id, plan.run_id, PROTOCOL_VERSION)
     deadline = Deadline(seconds := plan.settings.limits.seconds, spent=plan.spent_seconds)
     turn = _Turn(plan, transcript, deadline, on_text)
     try:
@@ -245,7 +245,7 @@ class _Turn:
         for told in requests.before():
             yield told
         request = await requests.make()
-        writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
+        writer = self._writer = EventWriter(new_id(), self._call_id)
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
         stream = answer_stream.open(requests.model, request, run_id=self._plan.run_id, grace=self._plan.calls.grace)
@@ -338,7 +338,7 @@ class _Turn:
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:
-            message_id, text = self._plan.new_id(), "\n\n".join(batch.direct)
+            message_id, text = new_id(), "\n\n".join(batch.direct)
             yield events.TextMessageStart(message_id, "assistant")
             yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)
@@ -355,6 +355,6 @@ class _Turn:
         if self._call_ids is None:
             self._call_ids = {call.id for message in self._plan.messages for call in message.tool_calls}
         is_new = provider_id and len(provider_id) <= MAX_CALL_ID and provider_id not in self._call_ids
-        call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
+        call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{new_id()}"
         self._call_ids.add(call_id)
         return call_id

@@ -11,7 +11,6 @@ from assistant.core.extensions.extension import Extension
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_settings import USUAL, CallSettings
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
-from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Reply
 from assistant.core.values.pricing import NO_PRICES, Prices
@@ -67,8 +66,6 @@ class Plan:
     journal: Journal = field(default_factory=NullJournal)
     thread_id: str = ""
     run_id: str = ""
-    protocol_version: str | None = PROTOCOL_VERSION
-    new_id: Callable[[], str] = new_id
     calls: CallSettings = USUAL
     keep_call_ids: bool = False
     fallbacks: tuple[Fallback, ...] = ()

@@ -16,7 +16,7 @@ from assistant.core.llm.protocol import Model, ModelError, ProviderCall
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Admission, PlannedCall, ToolOutcome
-from assistant.core.turn.plan import Plan
+from assistant.core.turn.plan import Plan, new_id
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import ReadText, bounded_sources
@@ -95,7 +95,7 @@ class ProviderCalls:
         yield Custom("tool.finished", {**about, "status": outcome.status, "durationMs": 0})
         yield ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool")
         transcript.keep_state(writer.message_id, made.provider_state)
-        writer.begin_message(self._plan.new_id())
+        writer.begin_message(new_id())
         if quota := _quota_in(known):
             raise TurnFailed(quota, "quota_exceeded")
 

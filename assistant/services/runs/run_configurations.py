@@ -17,6 +17,7 @@ from django.db import transaction
 from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
 from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.opening.run_setup import RunSetup
 
 # A process stores a configuration again after this time, so that `used_at` says when it was last used: retention
@@ -50,7 +51,7 @@ def configuration_of(setup: RunSetup) -> Configuration:
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,
-        "delegates": setup.has_delegates,
+        "delegates": any(isinstance(one, SubAgents) for one in setup.extensions),
         "tools": [
             {
                 "name": entry.tool.name,

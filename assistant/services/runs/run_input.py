@@ -94,17 +94,19 @@ class CallerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClientHistory:
-    """What a client's history says of the place of its new message.
+    """What a client's history says.
 
     Attributes:
-        parent: AG-UI's `parentRunId`: the id of the run that it follows, which may be one of elsewhere.
+        parent: AG-UI's `parentRunId`: the id of the run that the message follows, which may be one of elsewhere.
         before: ids and roles of the messages before the last one, newest first.
         asked_last: the id of the last user message of a history that ends with another one; "" otherwise.
+        has_instructions: whether it has system or developer messages, which are not used.
     """
 
     parent: str = ""
     before: tuple[tuple[str, str], ...] = ()
     asked_last: str = ""
+    has_instructions: bool = False
 
 
 NO_HISTORY = ClientHistory()
@@ -123,7 +125,6 @@ class RunInput:
         must_answer: whether a message is refused while interrupts are open and not answered, as AG-UI requires.
         is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
             it of itself.
-        has_instructions: whether it has system or developer messages, which are not used.
         asked: how a program that begins it wants it to be answered; None for any other.
         on_begun: called with the run's row in the transaction that stores it.
         language: of the sentences that are made for it, where no request is being answered; "" for the active one.
@@ -140,7 +141,6 @@ class RunInput:
     history: ClientHistory = NO_HISTORY
     page: Page | None = None
     thread_key: str = ""
-    has_instructions: bool = False
     must_answer: bool = False
     asked: CallerSettings | None = None
     on_begun: Callable[[Run], object] | None = None
@@ -200,10 +200,10 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
             parent=clean_text(given.parent_run_id or "")[:MAX_CLIENT_ID],
             before=_before(heads) if message is not None else (),
             asked_last=_asked_last(heads) if message is None else "",
+            has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
         ),
         page=Page(parse_context(given.context), parse_state(given.state)) if given.context or given.state else None,
         must_answer=True,
-        has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
     )
 
 

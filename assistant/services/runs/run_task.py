@@ -18,7 +18,7 @@ from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values import events
-from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.values.events import PROTOCOL_VERSION, Event, RunError, RunFinished, RunStarted
 from assistant.core.values.messages import not_superseded
 from assistant.services import metrics
 from assistant.services.conversations.stored_messages import with_sealed_states
@@ -233,7 +233,7 @@ class RunTask:
     async def _wait_for_turn(self, place: Place) -> None:
         """Write the events of a queued run, and wait until it is started. Raises `TooManyRuns`."""
         if not self._is_started:
-            self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
+            self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, PROTOCOL_VERSION))
             self._is_started = True
         self._emit(events.Custom("run.queued", place.as_value()))
         await place.wait(self._seq, self._flush)

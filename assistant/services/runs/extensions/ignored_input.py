@@ -33,7 +33,7 @@ class IgnoredInput(RunExtension[Told]):
 
 def ignored_input(run_input: RunInput, assistant: Assistant) -> tuple[IgnoredInput, ...]:
     """Return the extension that names the parts of an input that are not used; nothing if all are."""
-    parts = ["messages of the roles system and developer"] if run_input.has_instructions else []
+    parts = ["messages of the roles system and developer"] if run_input.history.has_instructions else []
     if run_input.page is not None and run_input.page.text and not assistant.takes_context:
         parts.append("context and state")
     if any(tool.name in catalogue.registry() for tool in run_input.client_tools):

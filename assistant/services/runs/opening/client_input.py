@@ -14,7 +14,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.models import Run
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.page_context import Page
-from assistant.services.runs.run_input import CallerSettings, RunInput
+from assistant.services.runs.run_input import CallerSettings, ClientHistory, RunInput
 from assistant.toolkit import Tool
 from assistant.toolkit.trace_context import trace_headers
 
@@ -29,7 +29,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     """
     language, trace = _other_language(given.language or get_language()), trace_headers()
     asked = None if given.asked is None else asdict(given.asked)
-    own = given.client_tools or given.options.output_schema or given.page or given.has_instructions or asked
+    own = given.client_tools or given.options.output_schema or given.page or given.history.has_instructions or asked
     if given.options.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
@@ -39,7 +39,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "answer_schema": given.options.output_schema,
         "context": given.page and given.page.context,
         "state": given.page and given.page.state,
-        "has_instructions": given.has_instructions,
+        "has_instructions": given.history.has_instructions,
         "is_unattended": given.is_unattended,
         "language": language,
         "asked": asked,
@@ -66,7 +66,7 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
             output_schema=kept.get("answer_schema"), allowed_tools=None if allowed is None else frozenset(allowed)
         ),
         page=Page(kept.get("context", ""), kept.get("state")) if "context" in kept or "state" in kept else None,
-        has_instructions=kept.get("has_instructions", False),
+        history=ClientHistory(has_instructions=kept.get("has_instructions", False)),
         is_unattended=kept.get("is_unattended", False),
         asked=CallerSettings(**kept["asked"]) if "asked" in kept else None,
     )

@@ -8,12 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
-from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
@@ -24,7 +22,6 @@ from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.page import with_page
 from assistant.services.runs.extensions.tool_answers import ToolAnswers
 from assistant.services.runs.opening.begin_run import begin_run
@@ -49,7 +46,6 @@ from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
-from assistant.services.toolcalls.pending_calls import callback_of
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
@@ -314,37 +310,11 @@ def with_input(
         setup,
         client_tools=given.client_tools,
         decisions=decisions,
-        calls=_calls(given, key=key, tenant=assistant.tenant.slug, answers=answers),
         extensions=extensions_of(
             key=key, assistant=assistant, setup=setup, run_input=given, asked=given.asked, answers=answers
         ),
         language=given.language,
     )
-
-
-def _calls(given: RunInput, *, key: RunKey, tenant: str, answers: ToolAnswers | None) -> CallSettings:
-    """Return how the tools of a run are called.
-
-    It may end with calls whose results come later only if it can go on by itself then. It may not if the caller narrows
-    the tools: the run that continues has no caller, and would have all of them.
-    """
-    can_ask = not given.is_unattended
-    has_forms = given.asked is None
-    waits = (
-        settings.ASSISTANT_PENDING_CALLS
-        and can_ask
-        and has_forms
-        and answers is None
-        and not given.options.output_schema
-        and given.options.allowed_tools is None
-    )
-    questions = Questions(
-        can_ask=can_ask,
-        has_forms=has_forms,
-        midway=can_ask and has_forms and (answers is None or answers.has_person),
-        seconds=APPROVAL_LIFETIME.total_seconds(),
-    )
-    return CallSettings(questions=questions, callbacks=partial(callback_of, key, tenant) if waits else None)
 
 
 def instructions_of(asked: CallerSettings) -> tuple[Message, ...]:

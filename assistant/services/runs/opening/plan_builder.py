@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from assistant.core.extensions.extension import Interceptors, acting
+from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import OFFERED_AT_ONCE, SearchingToolset
 from assistant.core.turn.plan import Plan
@@ -17,6 +18,7 @@ from assistant.core.values.switched_off import note_of_tools_off
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.provider_choice import model_of
 from assistant.services.run_key import RunKey
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.deployment import ADDED
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
@@ -28,6 +30,9 @@ from assistant.toolkit import ToolContext
 from assistant.toolkit.shared_state import SharedState
 
 logger = logging.getLogger(__name__)
+
+# Of a run whose member can be asked everything; where not, an extension says so.
+OF_MEMBERS = CallSettings(questions=Questions(midway=True, seconds=APPROVAL_LIFETIME.total_seconds()))
 
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
@@ -68,8 +73,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         # A client's tool must not take the name of a tool in the catalogue, even of one that is switched off.
         client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
-        calls=setup.calls,
-        journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
+        calls=OF_MEMBERS,
+        journal=AuditJournal(key, member.tenant.slug, setup.quotas),
         extensions=(
             Interceptors(tool_interceptors()),
             *(acting(ADDED, context, messages) if ADDED else ()),
@@ -81,8 +86,6 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     for extension in setup.extensions:
         if extension.plans:
             plan = extension.planned(plan)
-    if setup.interrupted.doubtful:
-        plan = replace(plan, toolset=setup.interrupted.over(plan.toolset))
     # Only toolsets that others stand around may offer more than the policy has found.
     if plan.toolset is not toolset or len([one for one in setup.tools if one.policy != "off"]) > OFFERED_AT_ONCE:
         plan = replace(plan, toolset=SearchingToolset(plan.toolset))

@@ -7,9 +7,11 @@ from typing import Any
 
 from django.conf import settings
 
+from assistant.core.toolcalls.call_settings import NOBODY, Questions
 from assistant.models import Assistant
 from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.added import added_extensions
 from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
@@ -17,12 +19,14 @@ from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.kept_requests import kept_requests
+from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.extensions.summaries import Summaries
 from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
 from assistant.services.runs.extensions.typed_answers import TypedAnswers
+from assistant.services.runs.extensions.unattended import Unattended
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import CallerSettings, RunInput
 
@@ -47,9 +51,10 @@ def extensions_of(
     found: list[RunExtension[Any]] = [CitedPassages()]
     if setup.answering.fallback is not None:
         found.append(FallbackModels(setup.answering.fallback))
-    if setup.has_delegates:
+    if getattr(assistant, "has_delegates"):  # noqa: B009 - an annotation the type does not know
         found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
     found += _of_answer(setup, run_input, asked)
+    found += _of_calls(key, assistant, setup, run_input, answers)
     if answers is not None:
         found.append(AnsweredTools(answers))
     if run_input is not None:
@@ -77,9 +82,33 @@ def _of_answer(
         yield TypedAnswers(schema)
 
 
+def _of_calls(
+    key: RunKey, assistant: Assistant, setup: RunSetup, run_input: RunInput | None, answers: ToolAnswers | None
+) -> Iterator[RunExtension[Any]]:
+    """Yield what its tool calls need.
+
+    A run may end with calls whose results come later only if it can go on by itself then. It may not if the caller
+    narrows the tools: the run that continues has no caller, and would have all of them.
+    """
+    if run_input is None:
+        yield Unattended(NOBODY)
+        return
+    is_program = run_input.asked is not None
+    if run_input.is_unattended or is_program or answers is not None:
+        can_ask = not run_input.is_unattended
+        has_forms = not is_program
+        midway = can_ask and has_forms and (answers is None or answers.has_person)
+        seconds = APPROVAL_LIFETIME.total_seconds()
+        yield Unattended(Questions(can_ask=can_ask, has_forms=has_forms, midway=midway, seconds=seconds))
+        return
+    is_narrowed = run_input.options.output_schema or run_input.options.allowed_tools is not None
+    if settings.ASSISTANT_PENDING_CALLS and not is_narrowed and [one for one in setup.tools if one.tool.waits]:
+        yield LaterResults(key, assistant.tenant.slug)
+
+
 def _of_client(run_input: RunInput, assistant: Assistant) -> Iterator[RunExtension[Any]]:
     """Yield what the client's page and its tools need."""
-    if run_input.has_instructions or run_input.client_tools or run_input.page:
+    if run_input.history.has_instructions or run_input.client_tools or run_input.page:
         yield from ignored_input(run_input, assistant)
     if run_input.page is not None and run_input.page.state:
         yield PageState(run_input.page.state)

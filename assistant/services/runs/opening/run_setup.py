@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from assistant.core.toolcalls.call_settings import NOBODY, CallSettings
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
@@ -23,7 +22,6 @@ from assistant.services.errors import Refused
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import Quotas
@@ -67,10 +65,6 @@ def answering(
     )
 
 
-# Of a run in which nobody can be asked, and nothing comes later.
-ALONE = CallSettings(questions=NOBODY)
-
-
 @dataclass(frozen=True, slots=True)
 class RunSetup:
     """What a new run's plan is built from.
@@ -79,7 +73,6 @@ class RunSetup:
         answering: which provider and model answer, and in whose place.
         settings: the assistant's, as changed by the request.
         decisions: by call id, on the calls that wait for approval.
-        has_delegates: whether the assistant may call others as tools.
         queued: the run's row in the queue; None if it runs at once.
         summary: of the older part of the conversation, as a message; none if there is none.
         position: the position in the conversation of the first message that the run adds.
@@ -87,10 +80,8 @@ class RunSetup:
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
-        calls: how its tools are called: who can be asked, and whether results may come later.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         extensions: those that act in the run, in their order.
-        interrupted: the calls of a run that goes on after its process died.
         language: of the sentences that are made in the run; "" for the active one.
     """
 
@@ -102,7 +93,6 @@ class RunSetup:
     tools: tuple[EffectiveTool, ...]
     client_tools: tuple[Tool, ...]
     decisions: Mapping[str, Decision]
-    has_delegates: bool
     summary: tuple[Message, ...]
     position: int
     is_heard: bool
@@ -110,10 +100,8 @@ class RunSetup:
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
     is_stateless: bool = False
-    calls: CallSettings = ALONE
     allowed_tools: frozenset[str] | None = None
     extensions: tuple[RunExtension[Any], ...] = ()
-    interrupted: InterruptedCalls = NO_CALLS
     language: str = ""
 
     @property
@@ -177,7 +165,6 @@ def setup_of(
         tools=tuple(tools),
         client_tools=(),
         decisions={},
-        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation the type does not know
         summary=(),
         position=0,
         is_heard=state.is_heard,

@@ -20,9 +20,9 @@ from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.extensions.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.extensions.page import with_page
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
-from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
@@ -140,7 +140,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         position=conversation.message_count + own_count,
         allowances=_allowances(key, setup),
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
-        interrupted=_interrupted(key, setup),
+        extensions=(*setup.extensions, *_interrupted(key, setup)),
     )
 
 
@@ -150,8 +150,9 @@ def _allowances(key: RunKey, setup: RunSetup) -> tuple[Allowance, ...]:
     return allowances_of_run(tenant_id=key.tenant_id, user_id=key.user_id, quotas=setup.quotas, reserved=key.reserved)
 
 
-def _interrupted(key: RunKey, setup: RunSetup) -> InterruptedCalls:
+def _interrupted(key: RunKey, setup: RunSetup) -> tuple[InterruptedCalls, ...]:
     tools = {entry.tool.name: entry.tool for entry in setup.tools}
     slugs = Assistant.objects.filter(tenant_id=key.tenant_id).values_list("slug", flat=True)
     delegates = {tool_name_of(slug) for slug in slugs} - tools.keys()
-    return interrupted_calls(key=key, tools=tools, delegates=delegates)
+    found = interrupted_calls(key=key, quotas=setup.quotas, tools=tools, delegates=delegates)
+    return (found,) if found.repeatable or found.doubtful else ()

@@ -25,7 +25,7 @@ from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process import dispatcher
 from assistant.services.runs.process.dispatcher import Dispatcher
 from assistant.services.runs.recovery.reopened_run import reopen_run
-from assistant.services.runs.run_input import CallerSettings
+from assistant.services.runs.run_input import CallerSettings, ClientHistory
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants
@@ -65,7 +65,7 @@ def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, p
         page=Page("The page shows order 7.\x00", {"order": 7, "odd": "\x00"}),
         client_tools=(RATE,),
         options=ForwardedProps(output_schema=SCHEMA, allowed_tools=frozenset({"current_time"})),
-        has_instructions=True,
+        history=ClientHistory(has_instructions=True),
     )
     after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
     assert [message.page for message in after.history] == [message.page for message in before.history]

@@ -6,10 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.core.toolcalls.protocols import Admission, Toolset
+from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall as Call
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import ToolCall
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.tenancy.quotas import Quotas
+from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Tool
 from assistant.toolkit.translation import gettext, gettext_noop
@@ -20,9 +24,9 @@ RULE = "A call of this tool was interrupted, and whether it took effect is not k
 WARNING = gettext_noop("A call of it was interrupted when the server stopped, and may have taken effect already.")
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedCalls:
-    """What the audit says of the calls of a run that was cut.
+@dataclass(frozen=True)
+class InterruptedCalls(RunExtension[None]):
+    """Has a run that was cut ask a person before a tool whose effect is not known runs again.
 
     Attributes:
         begun: the ids of all of the run's own calls in the audit.
@@ -31,23 +35,27 @@ class InterruptedCalls:
         doubtful: the names of tools with a call of which it is not known whether it took effect.
     """
 
+    plans = True
+    key: RunKey
+    quotas: Quotas
     begun: frozenset[str] = frozenset()
     settled: frozenset[str] = frozenset()
     repeatable: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
 
-    def over(self, toolset: Toolset) -> Toolset:
-        """Return a toolset that asks a person before a tool whose effect is not known runs again."""
-        return _AskingToolset(toolset, self)
+    def planned(self, plan: Plan) -> Plan:
+        journal = AuditJournal(self.key, plan.context.tenant.slug, self.quotas, self.repeatable)
+        toolset = _AskingToolset(plan.toolset, self) if self.doubtful else plan.toolset
+        return replace(plan, journal=journal, toolset=toolset)
 
 
-NO_CALLS = InterruptedCalls()
-
-
-def interrupted_calls(*, key: RunKey, tools: Mapping[str, Tool], delegates: Collection[str]) -> InterruptedCalls:
+def interrupted_calls(
+    *, key: RunKey, quotas: Quotas, tools: Mapping[str, Tool], delegates: Collection[str]
+) -> InterruptedCalls:
     """Read the calls of a run that was cut, those of the assistants that it asked included.
 
     Args:
+        quotas: of the tenant and the member.
         tools: the run's tools by name.
         delegates: the names of the tools that are other assistants.
     """
@@ -74,6 +82,8 @@ def interrupted_calls(*, key: RunKey, tools: Mapping[str, Tool], delegates: Coll
         and not (row.agent and row.name in delegates)
     }
     return InterruptedCalls(
+        key,
+        quotas,
         begun=frozenset(row.call_id for row in own),
         settled=frozenset(row.call_id for row in own if row.status not in _CUT | _NOT_BEGUN),
         repeatable=frozenset(repeatable),
@@ -85,7 +95,8 @@ class _AskingToolset:
     """A run's toolset, in which calls of doubtful tools wait for a person, except those that have an outcome."""
 
     def __init__(self, toolset: Toolset, calls: InterruptedCalls) -> None:
-        self._toolset, self._calls = toolset, calls
+        self._toolset = toolset
+        self._calls = calls
 
     async def offered(self) -> Sequence[Tool]:
         return await self._toolset.offered()
