@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from benchmarks.compatibility.bfcl import as_schema, first_values, tool_name
-from benchmarks.compatibility.tau2 import tools_of_environment
+from benchmarks.compatibility.tau2 import TenantRuns, tools_of_environment
 from benchmarks.compatibility.turns import run_calls
 
 
@@ -66,3 +67,17 @@ async def test_calls_run_on_the_domains_own_methods() -> None:
     called = await run_calls(tools_of_environment(environment), [[("book", {"name": "Ann"})], [("book", {"name": ""})]])
     assert environment.tools.booked == ["Ann"]
     assert [(one.status, one.result) for one in called] == [("ok", "booked Ann"), ("error", "Nobody is booked.")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_of_a_tenants_run_reach_the_environment_of_that_tenant() -> None:
+    play = TenantRuns("town")
+    first = Environment()
+    second = Environment()
+    for environment, name in ((first, "Ann"), (second, "Bob")):
+        called = asyncio.run(play(environment, [("book", {"name": name}), ("book", {"name": ""})]))
+        assert [(one.status, one.result) for one in called] == [
+            ("ok", f"booked {name}"),
+            ("error", "Nobody is booked."),
+        ]
+    assert (first.tools.booked, second.tools.booked) == (["Ann"], ["Bob"])
