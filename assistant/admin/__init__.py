@@ -12,7 +12,6 @@ from django.contrib import admin
 
 from assistant import models
 from assistant.admin.base.late_pages import late_page
-from assistant.admin.base.names import translate_names
 
 if TYPE_CHECKING:
     from assistant.admin.base.filters import TENANT
@@ -33,8 +32,6 @@ PLAIN_PAGES = {
     models.ToolSetting: "tools.ToolSettingAdmin",
 }
 _MODULES = {"TENANT": "filters", "TenantScopedAdmin": "tenant_scope", "TenantScopedInline": "tenant_scope"}
-
-translate_names()
 for model, name in PLAIN_PAGES.items():
     admin.site.register(model, late_page(f"assistant.admin.{name}"))  # type: ignore[arg-type]  # it is called as a class
 

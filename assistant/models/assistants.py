@@ -33,14 +33,16 @@ class Provider(models.Model):
 
     tenant = models.ForeignKey(
         Tenant,
+        verbose_name=_("tenant"),
         null=True,
         blank=True,
         on_delete=models.CASCADE,
         related_name="providers",
         help_text=_("Empty: for all."),
     )
-    name = models.CharField(max_length=100)
+    name = models.CharField(_("name"), max_length=100)
     wire_format = models.CharField(
+        _("wire format"),
         max_length=30,
         default=CHAT_COMPLETIONS,
         db_default=CHAT_COMPLETIONS,
@@ -49,14 +51,16 @@ class Provider(models.Model):
     )
     base_url = AddressField(_("base URL"), max_length=500, help_text=ADDRESS_HELP)
     api_key = EncryptedTextField(_("API key"), blank=True)
-    default_model = models.CharField(max_length=200)
+    default_model = models.CharField(_("default model"), max_length=200)
     is_strict = models.BooleanField(
         _("strict schemas"),
         default=False,
         help_text=_("The server guarantees that tool arguments follow their schema (strict mode)."),
     )
     sees_images = models.BooleanField(
-        default=False, help_text=_("Send images that tools return to the model. Otherwise it reads only their names.")
+        _("sees images"),
+        default=False,
+        help_text=_("Send images that tools return to the model. Otherwise it reads only their names."),
     )
     reads_pdfs = models.BooleanField(
         _("reads PDFs"),
@@ -68,6 +72,7 @@ class Provider(models.Model):
         ),
     )
     prices = models.JSONField(
+        _("prices"),
         default=dict,
         blank=True,
         help_text=_(
@@ -87,6 +92,7 @@ class Provider(models.Model):
         help_text=_("Shows the model worked examples of each tool before the conversation."),
     )
     kind = models.CharField(
+        _("kind"),
         max_length=30,
         blank=True,
         default="",
@@ -111,6 +117,8 @@ class Provider(models.Model):
     )
 
     class Meta:
+        verbose_name = _("provider")
+        verbose_name_plural = _("providers")
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="provider_name_per_tenant"),
@@ -124,19 +132,22 @@ class Provider(models.Model):
 class Assistant(models.Model):
     """A tenant's configured agent: its prompt, model, tools and limits."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="assistants")
-    slug = models.SlugField(max_length=63)
-    name = models.CharField(max_length=200)
-    description = models.CharField(max_length=500, blank=True)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="assistants")
+    slug = models.SlugField(_("slug"), max_length=63)
+    name = models.CharField(_("name"), max_length=200)
+    description = models.CharField(_("description"), max_length=500, blank=True)
     provider = models.ForeignKey(
         Provider,
+        verbose_name=_("provider"),
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
         related_name="assistants",
         help_text=_("Empty: the tenant's."),
     )
-    model = models.CharField(max_length=200, blank=True, help_text=_("Empty: the provider's default model."))
+    model = models.CharField(
+        _("model"), max_length=200, blank=True, help_text=_("Empty: the provider's default model.")
+    )
     fallback_provider = models.ForeignKey(
         Provider,
         null=True,
@@ -158,15 +169,17 @@ class Assistant(models.Model):
         help_text=_("Empty: the default model of the fallback provider."),
     )
     other_models = list_field(
+        verbose_name=_("other models"),
         help_text=_("Models of the same provider that people may choose for another answer: a list of names."),
     )
     temperature = models.FloatField(
+        _("temperature"),
         null=True,
         blank=True,
         validators=[MinValueValidator(0.0), MaxValueValidator(2.0)],
         help_text=_("Empty: the model's own."),
     )
-    is_active = models.BooleanField(default=True)
+    is_active = models.BooleanField(_("is active"), default=True)
     greeting = models.CharField(
         _("greeting"),
         max_length=200,
@@ -178,10 +191,15 @@ class Assistant(models.Model):
         ),
     )
     starters = models.JSONField(
-        default=list, blank=True, help_text=_("Starter prompts the chat offers: a list of texts.")
+        _("starters"), default=list, blank=True, help_text=_("Starter prompts the chat offers: a list of texts.")
     )
     translations = models.JSONField(
-        default=dict, db_default={}, blank=True, editable=False, help_text=_("Greeting and starters by language.")
+        _("translations"),
+        default=dict,
+        db_default={},
+        blank=True,
+        editable=False,
+        help_text=_("Greeting and starters by language."),
     )
     makes_titles = models.BooleanField(
         _("generated titles"),
@@ -225,48 +243,63 @@ class Assistant(models.Model):
         db_default=True,
         help_text=_("The model reads what AG-UI's clients send as context and state, marked as data of the page."),
     )
-    max_rounds = models.PositiveIntegerField(default=20, help_text=_("Model calls in one run. 0: no limit."))
-    max_tool_calls = models.PositiveIntegerField(default=150, help_text=_("Tool calls in one run. 0: no limit."))
+    max_rounds = models.PositiveIntegerField(
+        _("max rounds"), default=20, help_text=_("Model calls in one run. 0: no limit.")
+    )
+    max_tool_calls = models.PositiveIntegerField(
+        _("max tool calls"), default=150, help_text=_("Tool calls in one run. 0: no limit.")
+    )
     max_calls_per_tool = models.PositiveIntegerField(
         _("max calls of one tool"), default=40, help_text=_("Calls of one tool in one run. 0: no limit.")
     )
-    max_tokens = models.PositiveIntegerField(default=0, help_text=_("Tokens in one run, in and out. 0: no limit."))
+    max_tokens = models.PositiveIntegerField(
+        _("max tokens"), default=0, help_text=_("Tokens in one run, in and out. 0: no limit.")
+    )
     max_cost = models.DecimalField(
+        _("max cost"),
         max_digits=12,
         decimal_places=4,
         default=Decimal(0),
         validators=[MinValueValidator(Decimal(0))],
         help_text=_("Cost of one run, by the providers' prices. 0: no limit."),
     )
-    max_seconds = models.PositiveIntegerField(default=300, help_text=_("Seconds for one run. 0: no limit."))
+    max_seconds = models.PositiveIntegerField(
+        _("max seconds"), default=300, help_text=_("Seconds for one run. 0: no limit.")
+    )
     history_tokens = models.PositiveIntegerField(
-        default=24_000, help_text=_("Tokens of the conversation sent to the model.")
+        _("history tokens"), default=24_000, help_text=_("Tokens of the conversation sent to the model.")
     )
     history_messages = models.PositiveIntegerField(
+        _("history messages"),
         default=0,
         help_text=_("Messages of the conversation sent to the model, including calls and results. 0: no limit."),
     )
     task_schema = models.JSONField(
+        _("task schema"),
         null=True,
         blank=True,
         help_text=_("A JSON Schema of an object: the task that other assistants must send. Empty: a text."),
     )
     answer_schema = models.JSONField(
+        _("answer schema"),
         null=True,
         blank=True,
         help_text=_("A JSON Schema of an object that every answer must match. Empty: answers are text."),
     )
     delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
         "self",
+        verbose_name=_("delegates"),
         symmetrical=False,
         blank=True,
         related_name="delegators",
         help_text=_("Assistants that this one may ask; each answers with its own prompt, model and tools."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
+        verbose_name = _("assistant")
+        verbose_name_plural = _("assistants")
         ordering = ["tenant__slug", "slug"]
         constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="assistant_slug_per_tenant")]
 

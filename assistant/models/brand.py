@@ -23,6 +23,10 @@ class BrandImage(models.Model):
     data = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
 
+    class Meta:
+        verbose_name = _("brand image")
+        verbose_name_plural = _("brand images")
+
     def __str__(self) -> str:
         return str(self.pk)
 

@@ -50,6 +50,7 @@ class Conversation(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     thread_key = models.CharField(
+        _("thread key"),
         max_length=200,
         blank=True,
         default="",
@@ -57,11 +58,19 @@ class Conversation(models.Model):
         editable=False,
         help_text=_("AG-UI's threadId, if its client uses another one than `id`."),
     )
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_conversations")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
-    title = models.CharField(max_length=200, blank=True)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="conversations")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("user"),
+        on_delete=models.CASCADE,
+        related_name="assistant_conversations",
+    )
+    assistant = models.ForeignKey(
+        Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="conversations"
+    )
+    title = models.CharField(_("title"), max_length=200, blank=True)
     title_origin = models.CharField(
+        _("title origin"),
         max_length=8,
         choices=TitleOrigin.choices,
         default=TitleOrigin.FIRST_WORDS,
@@ -69,15 +78,19 @@ class Conversation(models.Model):
         blank=True,
         editable=False,
     )
-    summary = models.TextField(blank=True, help_text=_("Sent to the model in place of the older messages."))
-    summary_sources = sources_field(editable=False)
-    summarised_to = models.PositiveIntegerField(default=0, editable=False)
+    summary = models.TextField(
+        _("summary"), blank=True, help_text=_("Sent to the model in place of the older messages.")
+    )
+    summary_sources = sources_field(verbose_name=_("summary sources"), editable=False)
+    summarised_to = models.PositiveIntegerField(_("summarised to"), default=0, editable=False)
     is_stateless = models.BooleanField(
+        _("is stateless"),
         default=False,
         editable=False,
         help_text=_("Holds a single run of a caller that keeps its own history; it cannot be continued."),
     )
     test_tools = models.CharField(
+        _("test tools"),
         max_length=6,
         choices=ToolsInTests.choices,
         blank=True,
@@ -86,28 +99,40 @@ class Conversation(models.Model):
         editable=False,
         help_text=_("How tools that change something are answered, if it is a test of a prompt. Empty: it is none."),
     )
-    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
-    pinned_at = models.DateTimeField(null=True, blank=True, editable=False)
-    run_count = models.PositiveIntegerField(default=0, editable=False)
-    message_count = models.PositiveIntegerField(default=0, editable=False)
+    archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
+    pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True, editable=False)
+    run_count = models.PositiveIntegerField(_("run count"), default=0, editable=False)
+    message_count = models.PositiveIntegerField(_("message count"), default=0, editable=False)
     branches = list_field(
+        verbose_name=_("branches"),
         editable=False,
         help_text=_("Pairs: the position of a branch's first message, and that after the message it follows."),
     )
     choices = list_field(
+        verbose_name=_("choices"),
         editable=False,
         help_text=_("Pairs: the position after a message, and that of the one of its followers to show."),
     )
-    follow_ups = list_field(editable=False, help_text=_("Questions that the model suggests after the last answer."))
-    follow_ups_run = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text=_("The number of the run whose answer `follow_ups` follow.")
+    follow_ups = list_field(
+        verbose_name=_("follow ups"),
+        editable=False,
+        help_text=_("Questions that the model suggests after the last answer."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    follow_ups_run = models.PositiveIntegerField(
+        _("follow ups run"),
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text=_("The number of the run whose answer `follow_ups` follow."),
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     objects = ConversationQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
         ordering = ["-updated_at"]
         indexes = [models.Index(fields=["tenant", "user", "-updated_at"])]
         constraints = [
@@ -153,6 +178,8 @@ class ConversationShare(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("share")
+        verbose_name_plural = _("shares")
         ordering = ["-created_at"]
 
     def __str__(self) -> str:
@@ -171,16 +198,18 @@ class Message(models.Model):
     run: models.ForeignKey[Run | None, Run | None] = models.ForeignKey(
         "assistant.Run", null=True, on_delete=models.SET_NULL, related_name="messages"
     )
-    position = models.PositiveIntegerField()
-    message_id = models.CharField(max_length=128)
-    role = models.CharField(max_length=10, choices=Role.choices)
-    content = models.TextField(blank=True)
-    reasoning = models.TextField(blank=True)
+    position = models.PositiveIntegerField(_("position"))
+    message_id = models.CharField(_("message id"), max_length=128)
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
+    content = models.TextField(_("content"), blank=True)
+    reasoning = models.TextField(_("reasoning"), blank=True)
     tool_calls = models.JSONField(
-        default=list, blank=True, help_text=_("id, name and arguments (JSON text) of each call.")
+        _("tool calls"), default=list, blank=True, help_text=_("id, name and arguments (JSON text) of each call.")
     )
-    tool_call_id = models.CharField(max_length=128, blank=True)
-    is_partial = models.BooleanField(default=False, help_text=_("Cut off by a cancel, an error or a crash."))
+    tool_call_id = models.CharField(_("tool call id"), max_length=128, blank=True)
+    is_partial = models.BooleanField(
+        _("is partial"), default=False, help_text=_("Cut off by a cancel, an error or a crash.")
+    )
     is_superseded = models.BooleanField(
         default=False,
         db_default=False,
@@ -214,9 +243,11 @@ class Message(models.Model):
         editable=False,
         help_text=_("What a marked message is found by if a caller that keeps its own history sends it back."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
         ordering = ["conversation", "position"]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "position"], name="message_position"),
@@ -237,14 +268,15 @@ class Feedback(models.Model):
         DOWN = -1, _("Not helpful")
         UP = 1, _("Helpful")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="feedback")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="feedback")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="feedback")
-    rating = models.SmallIntegerField(choices=Rating.choices)
-    comment = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    rating = models.SmallIntegerField(_("rating"), choices=Rating.choices)
+    comment = models.TextField(_("comment"), blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("feedback")
         ordering = ["-created_at"]
         verbose_name_plural = _("feedback")
         constraints = [models.UniqueConstraint(fields=["user", "message"], name="one_feedback_per_message")]

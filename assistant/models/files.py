@@ -95,6 +95,8 @@ class Attachment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("attachment")
+        verbose_name_plural = _("attachments")
         ordering = ["created_at"]
         indexes = [
             models.Index(
@@ -119,6 +121,8 @@ class ToolFile(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("file of a tool")
+        verbose_name_plural = _("files of tools")
         ordering = ["created_at"]
 
     def __str__(self) -> str:

@@ -21,6 +21,8 @@ class IdempotentAnswer(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("stored answer")
+        verbose_name_plural = _("stored answers")
         ordering = ["-created_at"]
         constraints = [models.UniqueConstraint(fields=["tenant", "user", "key"], name="idempotency_key_per_member")]
         indexes = [models.Index(fields=["created_at"], name="idempotent_answers_by_age")]

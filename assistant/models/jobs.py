@@ -20,18 +20,20 @@ class Job(models.Model):
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="jobs")
-    name = models.CharField(max_length=64, help_text=_("Which function does the work."))
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="jobs")
+    name = models.CharField(_("name"), max_length=64, help_text=_("Which function does the work."))
     key = models.CharField(max_length=100, help_text=_("What the work is about: of each name and key one job waits."))
-    due_at = models.DateTimeField()
+    due_at = models.DateTimeField(_("due at"))
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
-    attempts = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
     problem = models.CharField(max_length=200, blank=True, help_text=_("Why it failed."))
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
 
     class Meta:
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
         ordering = ["due_at", "pk"]
         constraints = [
             models.UniqueConstraint(

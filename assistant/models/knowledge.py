@@ -14,12 +14,20 @@ class Document(models.Model):
         MARKDOWN = "markdown", _("Markdown")
         PDF = "pdf", _("PDF")
 
-    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="documents")
-    title = models.CharField(max_length=200)
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
-    text = models.TextField(blank=True, help_text=_("The searched text; pages of a PDF are separated by form feeds."))
+    tenant = models.ForeignKey(
+        "assistant.Tenant", verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="documents"
+    )
+    title = models.CharField(_("title"), max_length=200)
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
+    text = models.TextField(
+        _("text"), blank=True, help_text=_("The searched text; pages of a PDF are separated by form feeds.")
+    )
     filename = models.CharField(
-        max_length=200, blank=True, editable=False, help_text=_("The name of the file that the text was read from.")
+        _("filename"),
+        max_length=200,
+        blank=True,
+        editable=False,
+        help_text=_("The name of the file that the text was read from."),
     )
     is_trusted = models.BooleanField(
         _("trusted"),
@@ -29,10 +37,12 @@ class Document(models.Model):
             "It was written by people who may instruct the assistant: finding it does not mark a conversation."
         ),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
+        verbose_name = _("document")
+        verbose_name_plural = _("documents")
         ordering = ["tenant_id", "title", "id"]
         constraints = [models.UniqueConstraint(fields=["tenant", "title"], name="one_document_per_title")]
 
@@ -54,6 +64,8 @@ class Passage(models.Model):
     text = models.TextField()
 
     class Meta:
+        verbose_name = _("passage")
+        verbose_name_plural = _("passages")
         ordering = ["document_id", "position"]
         constraints = [models.UniqueConstraint(fields=["document", "position"], name="one_passage_per_position")]
 

@@ -182,6 +182,8 @@ class QuotaUse(models.Model):
     refused_at = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
 
     class Meta:
+        verbose_name = _("use of a limit")
+        verbose_name_plural = _("uses of limits")
         constraints = [
             models.UniqueConstraint(fields=["tenant", "user"], name="one_quota_use_per_member"),
             # SQLite has no NULLS NOT DISTINCT.
@@ -207,6 +209,8 @@ class SpendNotice(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("warning about spend")
+        verbose_name_plural = _("warnings about spend")
         ordering = ["-created_at", "-percent"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "month", "percent"], name="one_notice_a_month_and_percent")

@@ -19,7 +19,7 @@ class PendingCall(models.Model):
         EXPIRED = "expired", _("Nothing came")
         CANCELLED = "cancelled", _("Cancelled")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="pending_calls")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="pending_calls")
     call = models.OneToOneField(ToolCall, on_delete=models.CASCADE, related_name="pending")
     run = models.ForeignKey(
         Run,
@@ -28,16 +28,19 @@ class PendingCall(models.Model):
         help_text=_("The run that ended with it, or that has taken what came."),
     )
     hashed = models.CharField(max_length=64, editable=False)
-    state = models.CharField(max_length=9, choices=State.choices, default=State.BEGUN)
-    until = models.DateTimeField(null=True)
-    note = models.CharField(max_length=200, blank=True, help_text=_("What is waited for, as the tool says."))
-    is_trusted = models.BooleanField(default=False, help_text=_("What comes counts as the tool's own words."))
+    state = models.CharField(_("state"), max_length=9, choices=State.choices, default=State.BEGUN)
+    until = models.DateTimeField(_("until"), null=True)
+    note = models.CharField(_("note"), max_length=200, blank=True, help_text=_("What is waited for, as the tool says."))
+    is_trusted = models.BooleanField(
+        _("is trusted"), default=False, help_text=_("What comes counts as the tool's own words.")
+    )
     result = models.TextField(blank=True, help_text=_("What has come."))
-    is_error = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    ended_at = models.DateTimeField(null=True)
+    is_error = models.BooleanField(_("is error"), default=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
 
     class Meta:
+        verbose_name_plural = _("pending calls")
         ordering = ["-pk"]
         constraints = [models.UniqueConstraint(fields=["tenant", "hashed"], name="one_pending_call_per_token")]
         verbose_name = _("pending call")

@@ -15,7 +15,7 @@ PERMISSIONS = ("tools", "prompts", "read_chats", "approvals", "spend", "keys", "
 class CustomRole(models.Model):
     """A set of permissions of the control panel, which members hold besides their role in the tenant."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="custom_roles")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="custom_roles")
     name = models.CharField(_("name"), max_length=100)
     tools = models.BooleanField(_("tools"), default=False, help_text=_("Switch tools, and set their settings."))
     prompts = models.BooleanField(_("prompts"), default=False, help_text=_("Write and publish prompts."))
@@ -30,7 +30,7 @@ class CustomRole(models.Model):
     people = models.BooleanField(
         _("people"), default=False, help_text=_("Invite, add and remove members, and give them roles.")
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         ordering = ["tenant__slug", "name"]
@@ -93,6 +93,10 @@ class PersonSettings(models.Model):
     language = models.CharField(_("language"), max_length=20, blank=True)
     # For pages: too.
     theme = models.CharField(_("appearance"), max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+
+    class Meta:
+        verbose_name = _("own settings of a person")
+        verbose_name_plural = _("own settings of people")
 
     def __str__(self) -> str:
         return str(self.user_id)

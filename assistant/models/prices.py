@@ -36,6 +36,7 @@ class ModelPrice(models.Model):
     )
     provider = models.ForeignKey(
         Provider,
+        verbose_name=_("provider"),
         null=True,
         blank=True,
         on_delete=models.CASCADE,
@@ -43,6 +44,7 @@ class ModelPrice(models.Model):
         help_text=_("Empty: any provider; tenants' own providers only where these have no price for the model."),
     )
     model = models.CharField(
+        _("model"),
         max_length=200,
         blank=True,
         help_text=_(
@@ -61,9 +63,12 @@ class ModelPrice(models.Model):
         blank=True,
         help_text=_("A million input tokens that the provider writes to a cache. Empty: 1.25 times other input."),
     )
-    valid_from = models.DateField(help_text=_("The first day, in UTC. What was used before keeps its cost."))
+    valid_from = models.DateField(
+        _("valid from"), help_text=_("The first day, in UTC. What was used before keeps its cost.")
+    )
 
     class Meta:
+        verbose_name_plural = _("prices")
         ordering = ["model", "provider", "-valid_from"]
         verbose_name = _("price")
         constraints = [

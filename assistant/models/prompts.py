@@ -29,11 +29,13 @@ class PromptVersion(models.Model):
         # For pages: too.
         ARCHIVED = "archived", _("Archived")
 
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="prompt_versions")
-    number = models.PositiveIntegerField(editable=False)
-    text = models.TextField()
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
-    note = models.CharField(max_length=200, blank=True, help_text=_("What this version changes."))
+    assistant = models.ForeignKey(
+        Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="prompt_versions"
+    )
+    number = models.PositiveIntegerField(_("number"), editable=False)
+    text = models.TextField(_("text"))
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.DRAFT)
+    note = models.CharField(_("note"), max_length=200, blank=True, help_text=_("What this version changes."))
     label = models.CharField(
         _("label"),
         max_length=60,
@@ -47,10 +49,12 @@ class PromptVersion(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    published_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    published_at = models.DateTimeField(_("published at"), null=True, editable=False)
 
     class Meta:
+        verbose_name = _("prompt version")
+        verbose_name_plural = _("prompt versions")
         ordering = ["assistant", "-number"]
         constraints = [
             models.UniqueConstraint(fields=["assistant", "number"], name="prompt_number_per_assistant"),
@@ -66,7 +70,9 @@ class PromptVersion(models.Model):
 class PromptVariable(models.Model):
     """A text that every prompt of a tenant can name: {{ name }} becomes the value when a run begins."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="prompt_variables")
+    tenant = models.ForeignKey(
+        Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="prompt_variables"
+    )
     name = models.CharField(
         _("name"),
         max_length=MAX_NAME,
@@ -77,8 +83,8 @@ class PromptVariable(models.Model):
         help_text=_("Prompts name it between two braces on each side, as {{ opening_hours }}."),
     )
     value = models.TextField(_("value"), max_length=MAX_VALUE, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
         ordering = ["tenant__slug", "name"]

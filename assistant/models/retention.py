@@ -13,30 +13,36 @@ from django.utils.translation import gettext_lazy as _
 from assistant.models.tenants import Tenant
 
 
-def _days(help_text: Any) -> models.PositiveIntegerField[int | None, int | None]:
-    return models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)], help_text=help_text)
+def _days(name: Any, help_text: Any) -> models.PositiveIntegerField[int | None, int | None]:
+    at_least = [MinValueValidator(1)]
+    return models.PositiveIntegerField(name, null=True, blank=True, validators=at_least, help_text=help_text)
 
 
 class Retention(models.Model):
     """A tenant's retention periods; `effective` applies the deployment's default and maximum."""
 
-    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="retention")
+    tenant = models.OneToOneField(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="retention")
     conversations = _days(
+        _("conversations"),
         _(
             "Since the last message; includes runs, tool calls and files. In days; empty: as long as "
             "the deployment says."
-        )
+        ),
     )
     tool_calls = _days(
+        _("tool calls"),
         _(
             "Arguments and results; the tool, caller, time and outcome are kept. In days; empty: as long as "
             "the deployment says."
-        )
+        ),
     )
-    files = _days(_("Files that tools returned. In days; empty: as long as the deployment says."))
-    deliveries = _days(_("Messages to webhooks and the responses. In days; empty: as long as the deployment says."))
+    files = _days(_("files"), _("Files that tools returned. In days; empty: as long as the deployment says."))
+    deliveries = _days(
+        _("deliveries"), _("Messages to webhooks and the responses. In days; empty: as long as the deployment says.")
+    )
     audit = _days(
-        _("Audit entries, incidents, and invitations that have ended. In days; empty: as long as the deployment says.")
+        _("audit"),
+        _("Audit entries, incidents, and invitations that have ended. In days; empty: as long as the deployment says."),
     )
 
     class Meta:

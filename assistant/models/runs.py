@@ -15,8 +15,10 @@ from assistant.models.fields import EncryptedTextField, list_field, sources_fiel
 from assistant.models.tenants import ApiKey, Tenant
 
 
-def _text(max_length: int, help_text: Any) -> models.CharField[str, str]:
-    return models.CharField(max_length=max_length, blank=True, default="", db_default="", help_text=help_text)
+def _text(max_length: int, help_text: Any, **options: Any) -> models.CharField[str, str]:
+    return models.CharField(
+        max_length=max_length, blank=True, default="", db_default="", help_text=help_text, **options
+    )
 
 
 class Run(models.Model):
@@ -35,43 +37,60 @@ class Run(models.Model):
         FAILED = "failed", _("Failed")
         INTERRUPTED = "interrupted", _("Interrupted")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="runs")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="runs")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_runs")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
+    assistant = models.ForeignKey(Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="runs")
     api_key = models.ForeignKey(
         ApiKey,
+        verbose_name=_("api key"),
         null=True,
         on_delete=models.SET_NULL,
         db_index=False,
         related_name="+",
         help_text=_("The member's API key that it was started with. Empty: none, or an end user's token."),
     )
-    run_id = models.CharField(max_length=200, help_text=_("The client's id of it; unique within its conversation."))
+    run_id = models.CharField(
+        _("run id"), max_length=200, help_text=_("The client's id of it; unique within its conversation.")
+    )
     continues = _text(
-        200, _("The id under which its client knows it, if that names the run whose interrupts it answers as well.")
+        200,
+        _("The id under which its client knows it, if that names the run whose interrupts it answers as well."),
+        verbose_name=_("continues"),
     )
     answers = _text(64, _("The digest of the answers to interrupts that it began with. Empty: it began with none."))
-    follows = _text(200, _("The id of the run that its client says it follows."))
-    number = models.PositiveIntegerField(help_text=_("Counts the runs of a conversation from 1."))
+    follows = _text(200, _("The id of the run that its client says it follows."), verbose_name=_("follows"))
+    number = models.PositiveIntegerField(_("number"), help_text=_("Counts the runs of a conversation from 1."))
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     prompt_version = models.ForeignKey(
-        "assistant.PromptVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+        "assistant.PromptVersion",
+        verbose_name=_("prompt version"),
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
     )
     is_test = models.BooleanField(
-        default=False, db_default=False, help_text=_("It tests a prompt, and is not counted among the tenant's runs.")
+        _("is test"),
+        default=False,
+        db_default=False,
+        help_text=_("It tests a prompt, and is not counted among the tenant's runs."),
     )
-    provider_name = models.CharField(max_length=100, blank=True)
-    model = models.CharField(max_length=200, blank=True)
+    provider_name = models.CharField(_("provider name"), max_length=100, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
     replaced_model = _text(
         310,
         _(
             "The provider and model in whose place this one answered, since the tenant's soft threshold of "
             "cost was reached. Empty: none."
         ),
+        verbose_name=_("replaced model"),
     )
-    fallback_provider = models.CharField(max_length=100, blank=True, default="", db_default="")
-    fallback_model = _text(200, _("The model that took over because the first could not answer. Empty: none."))
+    fallback_provider = models.CharField(_("fallback provider"), max_length=100, blank=True, default="", db_default="")
+    fallback_model = _text(
+        200,
+        _("The model that took over because the first could not answer. Empty: none."),
+        verbose_name=_("fallback model"),
+    )
     configuration = _text(64, _("The digest of the `RunConfiguration` that it ran with. Empty: not known."))
     timeline = models.JSONField(
         null=True, help_text=_("When the model was asked and tools ran: numbers and names, never texts or values.")
@@ -79,11 +98,11 @@ class Run(models.Model):
     passages = models.JSONField(
         null=True, editable=False, help_text=_("Passages of attached documents that its answer stands on. Empty: none.")
     )
-    error_code = models.CharField(max_length=40, blank=True)
-    error_message = models.TextField(blank=True)
+    error_code = models.CharField(_("error code"), max_length=40, blank=True)
+    error_message = models.TextField(_("error message"), blank=True)
     ending = models.JSONField(null=True, help_text=_("The run's last event, as clients saw it."))
-    input_tokens = models.PositiveIntegerField(default=0)
-    output_tokens = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(_("input tokens"), default=0)
+    output_tokens = models.PositiveIntegerField(_("output tokens"), default=0)
     first_token_ms = models.PositiveIntegerField(
         _("first token (ms)"),
         null=True,
@@ -103,12 +122,14 @@ class Run(models.Model):
     )
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text=_("The last event in the checkpoint."))
     lease_owner = models.CharField(max_length=64, blank=True)
-    lease_until = models.DateTimeField(null=True)
-    cancel_requested_at = models.DateTimeField(null=True)
-    started_at = models.DateTimeField(auto_now_add=True)
-    ended_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(_("lease until"), null=True)
+    cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True)
+    started_at = models.DateTimeField(_("started at"), auto_now_add=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
 
     class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
         ordering = ["-started_at"]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "run_id"], name="run_id_per_conversation"),
@@ -158,6 +179,8 @@ class RunConfiguration(models.Model):
     used_at = models.DateTimeField(help_text=_("About when the latest run with it ended, to the hour."))
 
     class Meta:
+        verbose_name = _("configuration of a run")
+        verbose_name_plural = _("configurations of runs")
         ordering = ["-used_at"]
         constraints = [models.UniqueConstraint(fields=["tenant", "digest"], name="one_row_per_configuration")]
 
@@ -178,6 +201,8 @@ class KeptRequest(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("kept request")
+        verbose_name_plural = _("kept requests")
         ordering = ["run", "number"]
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="kept_request_number_per_run")]
         indexes = [models.Index(fields=["created_at"], name="kept_requests_by_age")]
@@ -209,9 +234,10 @@ class ToolCall(models.Model):
         EXPIRED = "expired", _("Expired")
         INTERRUPTED = "interrupted", _("Interrupted")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_calls")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="tool_calls")
     run = models.ForeignKey(
         Run,
+        verbose_name=_("run"),
         null=True,
         on_delete=models.CASCADE,
         related_name="tool_calls",
@@ -219,41 +245,59 @@ class ToolCall(models.Model):
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("user"),
         null=True,
         on_delete=models.CASCADE,
         related_name="+",
         help_text=_("The caller, if there is no run."),
     )
-    call_id = models.CharField(max_length=128)
+    call_id = models.CharField(_("call id"), max_length=128)
     agent = models.CharField(
-        max_length=64, blank=True, help_text=_("The assistant that called within the run. Empty: the run's own.")
+        _("agent"),
+        max_length=64,
+        blank=True,
+        help_text=_("The assistant that called within the run. Empty: the run's own."),
     )
-    name = models.CharField(max_length=128)
-    arguments = models.TextField(blank=True)
-    status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
-    rule = models.CharField(max_length=300, blank=True, help_text=_("The rule that allowed or refused the call."))
-    result = models.TextField(blank=True, help_text=_("The whole result, also if the model read only a part of it."))
-    told = models.TextField(blank=True, help_text=_("What the model read, if not the whole result."))
-    display = models.JSONField(null=True, help_text=_("What the page shows in place of the result."))
-    asked = models.JSONField(null=True, help_text=_("The transcripts of the assistants that the call asked."))
+    name = models.CharField(_("name"), max_length=128)
+    arguments = models.TextField(_("arguments"), blank=True)
+    status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.RUNNING)
+    rule = models.CharField(
+        _("rule"), max_length=300, blank=True, help_text=_("The rule that allowed or refused the call.")
+    )
+    result = models.TextField(
+        _("result"), blank=True, help_text=_("The whole result, also if the model read only a part of it.")
+    )
+    told = models.TextField(_("told"), blank=True, help_text=_("What the model read, if not the whole result."))
+    display = models.JSONField(_("display"), null=True, help_text=_("What the page shows in place of the result."))
+    asked = models.JSONField(
+        _("asked"), null=True, help_text=_("The transcripts of the assistants that the call asked.")
+    )
     questions = models.TextField(
-        blank=True, default="", db_default="", editable=False, help_text=_("While it waits: its server's questions.")
+        _("questions"),
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text=_("While it waits: its server's questions."),
     )
-    sources = sources_field(help_text=_("Where untrusted text in the result came from."))
-    error = models.TextField(blank=True)
-    error_id = models.CharField(max_length=32, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True)
+    sources = sources_field(verbose_name=_("sources"), help_text=_("Where untrusted text in the result came from."))
+    error = models.TextField(_("error"), blank=True)
+    error_id = models.CharField(_("error id"), max_length=32, blank=True)
+    duration_ms = models.PositiveIntegerField(_("duration ms"), null=True)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("decided by"),
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
         help_text=_("Who approved it."),
     )
-    decided_at = models.DateTimeField(null=True)
-    started_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(_("decided at"), null=True)
+    started_at = models.DateTimeField(_("started at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("tool call")
+        verbose_name_plural = _("tool calls")
         ordering = ["-started_at"]
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_audit_row_per_call")]
         indexes = [
@@ -283,6 +327,7 @@ class Approval(ToolCall):
     objects = ApprovalManager()  # type: ignore[misc]  # narrower than the manager of all calls
 
     class Meta:
+        verbose_name_plural = _("pending approvals")
         proxy = True
         ordering = ["started_at"]
         verbose_name = _("pending approval")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class SignInCount(models.Model):
@@ -26,6 +27,8 @@ class SignInDevice(models.Model):
     used_at = models.DateTimeField(db_index=True)
 
     class Meta:
+        verbose_name = _("sign-in device")
+        verbose_name_plural = _("sign-in devices")
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_row_a_device")]
 
     def __str__(self) -> str:

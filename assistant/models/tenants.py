@@ -51,10 +51,12 @@ class ChatReading(models.TextChoices):
 class Tenant(models.Model):
     """A customer organisation."""
 
-    slug = models.SlugField(max_length=63, unique=True)
-    name = models.CharField(max_length=200)
-    timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
-    is_active = models.BooleanField(default=True, help_text=_("Members of an inactive tenant are refused everywhere."))
+    slug = models.SlugField(_("slug"), max_length=63, unique=True)
+    name = models.CharField(_("name"), max_length=200)
+    timezone = models.CharField(_("timezone"), max_length=64, default="UTC", validators=[validate_timezone])
+    is_active = models.BooleanField(
+        _("is active"), default=True, help_text=_("Members of an inactive tenant are refused everywhere.")
+    )
     suspension_notice = models.CharField(
         max_length=500,
         blank=True,
@@ -64,6 +66,7 @@ class Tenant(models.Model):
     )
     default_provider = models.ForeignKey(
         "assistant.Provider",
+        verbose_name=_("default provider"),
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
@@ -94,6 +97,7 @@ class Tenant(models.Model):
         null=True, editable=False, help_text=_("Until then, what models are sent is kept. Set by operators, for a day.")
     )
     ends_runs_on_tool_failure = models.BooleanField(
+        _("ends runs on tool failure"),
         default=False,
         help_text=_("An unexpected failure of a tool ends the run. Otherwise the model reads an error message."),
     )
@@ -159,9 +163,11 @@ class Tenant(models.Model):
         editable=False,
         help_text=_("The primary key of the project's own tenant that this one follows (ASSISTANT_TENANTS)."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("tenant")
+        verbose_name_plural = _("tenants")
         ordering = ["slug"]
 
     def __str__(self) -> str:
@@ -195,9 +201,11 @@ class Membership(models.Model):
         # Authenticated by a widget token only, never by a session or an API key.
         END_USER = "end_user", _("End user")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_memberships")
-    role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="assistant_memberships"
+    )
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices, default=Role.MEMBER)
     custom_roles = models.ManyToManyField(
         "assistant.CustomRole",
         blank=True,
@@ -205,9 +213,11 @@ class Membership(models.Model):
         verbose_name=_("roles of the tenant's own"),
         help_text=_("What the member may do in the control panel besides. Admins and owners may do all of it anyway."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
         ordering = ["tenant__slug", "id"]
         constraints = [models.UniqueConstraint(fields=["tenant", "user"], name="one_membership_per_tenant")]
 
@@ -218,27 +228,42 @@ class Membership(models.Model):
 class ApiKey(models.Model):
     """A key that acts as one member of one tenant; only its prefix and SHA-256 hash are stored."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
-    name = models.CharField(max_length=100)
-    scopes = models.JSONField(default=list, help_text=_("Such as chat, read, tools."))
-    prefix = models.CharField(max_length=16, editable=False)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="assistant_api_keys"
+    )
+    name = models.CharField(_("name"), max_length=100)
+    scopes = models.JSONField(_("scopes"), default=list, help_text=_("Such as chat, read, tools."))
+    prefix = models.CharField(_("prefix"), max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     requests_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("Empty: no limit of this key's own.")
+        _("requests per minute"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Empty: no limit of this key's own."),
     )
     requests_per_day = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("From midnight UTC. Empty: no limit.")
+        _("requests per day"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("From midnight UTC. Empty: no limit."),
     )
     runs_at_once = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("Empty: as many as its member may have.")
+        _("runs at once"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Empty: as many as its member may have."),
     )
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used at"), null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = _("API keys")
         ordering = ["-created_at"]
         verbose_name = _("API key")
 
@@ -254,6 +279,10 @@ class ApiKeyUse(models.Model):
     minute_count = models.PositiveIntegerField(default=0)
     day_at = models.DateTimeField()
     day_count = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("API key use")
+        verbose_name_plural = _("API key uses")
 
     def __str__(self) -> str:
         return f"{self.minute_count} in the minute, {self.day_count} in the day"

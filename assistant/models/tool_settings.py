@@ -28,17 +28,18 @@ class ToolSetting(models.Model):
         ASK = "ask", _("Ask first")
         OFF = "off", _("Off")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_settings")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="tool_settings")
     assistant = models.ForeignKey(
         Assistant,
+        verbose_name=_("assistant"),
         null=True,
         blank=True,
         on_delete=models.CASCADE,
         related_name="tool_settings",
         help_text=_("Empty: for the whole tenant."),
     )
-    tool = models.CharField(max_length=64)
-    policy = models.CharField(max_length=3, choices=Policy.choices, default=Policy.ON)
+    tool = models.CharField(_("tool"), max_length=64)
+    policy = models.CharField(_("policy"), max_length=3, choices=Policy.choices, default=Policy.ON)
     reason = models.CharField(
         _("off because"),
         max_length=MAX_REASON,
@@ -54,11 +55,13 @@ class ToolSetting(models.Model):
         blank=True,
         help_text=_("Then the policy decides again. Empty: until the reason is removed."),
     )
-    config = models.JSONField(default=dict, blank=True)
+    config = models.JSONField(_("config"), default=dict, blank=True)
     secrets = EncryptedTextField(blank=True, help_text=_("A JSON object of the tool's secrets, encrypted at rest."))
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
+        verbose_name = _("tool setting")
+        verbose_name_plural = _("tool settings")
         ordering = ["tenant", "tool"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "assistant", "tool"], name="one_switch_per_tool"),

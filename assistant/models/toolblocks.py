@@ -18,6 +18,7 @@ class ToolBlock(models.Model):
     until = models.DateTimeField(null=True, help_text=_("Empty: until it is switched on again."))
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("actor"),
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",

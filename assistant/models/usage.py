@@ -19,33 +19,49 @@ class UsageEntry(models.Model):
         ANSWER = "", _("Answers")
         TITLE = "title", _("Titles and follow-up questions")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="usage")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="usage")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    assistant = models.ForeignKey(Assistant, null=True, on_delete=models.SET_NULL, related_name="+")
-    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="usage")
-    provider = models.CharField(max_length=100, blank=True)
-    model = models.CharField(max_length=200)
-    purpose = models.CharField(
-        max_length=8, choices=Purpose.choices, default=Purpose.ANSWER, db_default=Purpose.ANSWER, blank=True
+    assistant = models.ForeignKey(
+        Assistant, verbose_name=_("assistant"), null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    input_tokens = models.PositiveIntegerField(default=0)
-    output_tokens = models.PositiveIntegerField(default=0)
-    cached_input_tokens = models.PositiveIntegerField(default=0)
-    reasoning_tokens = models.PositiveIntegerField(default=0)
+    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="usage")
+    provider = models.CharField(_("provider"), max_length=100, blank=True)
+    model = models.CharField(_("model"), max_length=200)
+    purpose = models.CharField(
+        _("purpose"),
+        max_length=8,
+        choices=Purpose.choices,
+        default=Purpose.ANSWER,
+        db_default=Purpose.ANSWER,
+        blank=True,
+    )
+    input_tokens = models.PositiveIntegerField(_("input tokens"), default=0)
+    output_tokens = models.PositiveIntegerField(_("output tokens"), default=0)
+    cached_input_tokens = models.PositiveIntegerField(_("cached input tokens"), default=0)
+    reasoning_tokens = models.PositiveIntegerField(_("reasoning tokens"), default=0)
     cache_write_tokens = models.PositiveIntegerField(
-        default=0, db_default=0, help_text=_("Of the input tokens, those that the provider wrote to a cache.")
+        _("cache write tokens"),
+        default=0,
+        db_default=0,
+        help_text=_("Of the input tokens, those that the provider wrote to a cache."),
     )
     cost = models.BigIntegerField(
-        default=0, help_text=_("In millionths of the currency's unit, by the prices of then; it never changes.")
+        _("cost"),
+        default=0,
+        help_text=_("In millionths of the currency's unit, by the prices of then; it never changes."),
     )
     is_estimated = models.BooleanField(
+        _("is estimated"),
         default=False,
         help_text=_("Some of it was estimated here: an answer was cut off, or the provider counted nothing."),
     )
-    is_test = models.BooleanField(default=False, db_default=False, help_text=_("Spent on a test of a prompt."))
-    created_at = models.DateTimeField(auto_now_add=True)
+    is_test = models.BooleanField(
+        _("is test"), default=False, db_default=False, help_text=_("Spent on a test of a prompt.")
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("usage entry")
         ordering = ["-created_at"]
         verbose_name_plural = _("usage entries")
         indexes = [

@@ -30,9 +30,14 @@ def validate_origin(origin: str) -> None:
 class WidgetOrigin(models.Model):
     """An origin whose pages may embed an assistant for the tenant's end users; pages without a row may not."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="widget_origins")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="widget_origins")
+    tenant = models.ForeignKey(
+        Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="widget_origins"
+    )
+    assistant = models.ForeignKey(
+        Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="widget_origins"
+    )
     origin = models.CharField(
+        _("origin"),
         max_length=255,
         validators=[validate_origin],
         help_text=_(
@@ -40,7 +45,7 @@ class WidgetOrigin(models.Model):
             "assistant, with the tools that are on for it."
         ),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("widget origin")
@@ -59,13 +64,17 @@ class EndUser(models.Model):
     (conversations, runs, limits) applies to end users unchanged.
     """
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="end_users")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="end_users")
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_end_user")
-    external_id = models.CharField(max_length=128, help_text=_("The tenant's own id of the end user."))
-    name = models.CharField(max_length=200, blank=True)
-    context = models.JSONField(default=dict, blank=True, help_text=_("Available to tools, never sent to the model."))
-    created_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(help_text=_("When the last token was issued."))
+    external_id = models.CharField(
+        _("external id"), max_length=128, help_text=_("The tenant's own id of the end user.")
+    )
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    context = models.JSONField(
+        _("context"), default=dict, blank=True, help_text=_("Available to tools, never sent to the model.")
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    seen_at = models.DateTimeField(_("seen at"), help_text=_("When the last token was issued."))
 
     class Meta:
         verbose_name = _("end user")

@@ -44,11 +44,12 @@ class McpServer(Credentials):
         UP = "up", _("Answers")
         DOWN = "down", _("Does not answer")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
-    name = models.SlugField(max_length=40)
-    prefix = models.SlugField(max_length=24, help_text=_("Its tools are called prefix__name."))
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="mcp_servers")
+    name = models.SlugField(_("name"), max_length=40)
+    prefix = models.SlugField(_("prefix"), max_length=24, help_text=_("Its tools are called prefix__name."))
     url = AddressField(_("URL"), max_length=500, blank=True)
     command = models.CharField(
+        _("command"),
         max_length=60,
         blank=True,
         help_text=_("In place of a URL: one of the deployment's ASSISTANT_MCP_STDIO_COMMANDS."),
@@ -77,10 +78,15 @@ class McpServer(Credentials):
         help_text=_("Its tools may ask the people who chat, in a form, and it receives their answers (elicitation)."),
     )
     timeout_seconds = models.PositiveIntegerField(
-        default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text=_("For one call of a tool.")
+        _("timeout seconds"),
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(240)],
+        help_text=_("For one call of a tool."),
     )
-    is_active = models.BooleanField(default=False)
-    health = models.CharField(max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False)
+    is_active = models.BooleanField(_("is active"), default=False)
+    health = models.CharField(
+        _("health"), max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False
+    )
     health_detail = models.CharField(max_length=500, blank=True, editable=False)
     left_out = models.JSONField(
         _("left out"),
@@ -89,7 +95,7 @@ class McpServer(Credentials):
         editable=False,
         help_text=_("Listed tools that cannot be used, with the reasons."),
     )
-    checked_at = models.DateTimeField(null=True, editable=False)
+    checked_at = models.DateTimeField(_("checked at"), null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -130,8 +136,12 @@ class McpCredentialQuerySet(models.QuerySet["McpCredential"]):
 class McpCredential(Credentials):
     """One member's credentials for a server whose members each use their own."""
 
-    server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="members_credentials")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    server = models.ForeignKey(
+        McpServer, verbose_name=_("server"), on_delete=models.CASCADE, related_name="members_credentials"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="+"
+    )
 
     objects = McpCredentialQuerySet.as_manager()
 

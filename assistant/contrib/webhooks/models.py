@@ -13,11 +13,11 @@ from assistant.models.tenants import Tenant
 class Webhook(models.Model):
     """A tenant's URL that receives events; its signing secrets are encrypted at rest."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
-    name = models.CharField(max_length=100)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="webhooks")
+    name = models.CharField(_("name"), max_length=100)
     url = AddressField(_("URL"), max_length=500)
-    events = models.JSONField(default=list)
-    is_active = models.BooleanField(default=True)
+    events = models.JSONField(_("events"), default=list)
+    is_active = models.BooleanField(_("is active"), default=True)
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
     previous_secret_until = models.DateTimeField(
@@ -52,12 +52,14 @@ class WebhookDelivery(models.Model):
         DELIVERED = "delivered", _("Delivered")
         FAILED = "failed", _("Given up")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhook_deliveries")
+    tenant = models.ForeignKey(
+        Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="webhook_deliveries"
+    )
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"))
     message_id = models.CharField(
-        max_length=64, help_text=_("The same for every attempt, so that receivers can detect repeats.")
+        _("message id"), max_length=64, help_text=_("The same for every attempt, so that receivers can detect repeats.")
     )
-    event = models.CharField(max_length=40)
+    event = models.CharField(_("event"), max_length=40)
     body = models.TextField(help_text=_("The exact text that is sent and signed."))
     trace_parent = models.CharField(
         max_length=55,
@@ -67,15 +69,15 @@ class WebhookDelivery(models.Model):
         editable=False,
         help_text=_("The span that it reports of, as a W3C traceparent header."),
     )
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.PENDING)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     next_try_at = models.DateTimeField(_("next try at"), null=True)
     claim = models.CharField(max_length=32, blank=True, editable=False)
     response_code = models.PositiveSmallIntegerField(_("response code"), null=True)
-    error = models.CharField(max_length=300, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True)
+    error = models.CharField(_("error"), max_length=300, blank=True)
+    duration_ms = models.PositiveIntegerField(_("duration ms"), null=True)
     tried_at = models.DateTimeField(_("tried at"), null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -38,8 +38,8 @@ class Evaluation(models.Model):
         STUB = "stub", _("Read-only tools are not called either")
         CALL = "call", _("Read-only tools are called")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    assistant = models.ForeignKey(Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="+")
     name = models.CharField(_("name"), max_length=100)
     prompt_version = models.ForeignKey(
         PromptVersion,
@@ -65,9 +65,12 @@ class Evaluation(models.Model):
         help_text=_("A model of the assistant's provider, which compares the two answers. Empty: none."),
     )
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.NEW, editable=False)
-    problem = models.CharField(max_length=300, blank=True, editable=False, help_text=_("Why it failed or stopped."))
+    problem = models.CharField(
+        _("problem"), max_length=300, blank=True, editable=False, help_text=_("Why it failed or stopped.")
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
@@ -75,15 +78,16 @@ class Evaluation(models.Model):
     )
     run_as = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("run as"),
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
         editable=False,
         help_text=_("The member in whose name questions are asked and read-only tools called."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, editable=False)
-    ended_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    started_at = models.DateTimeField(_("started at"), null=True, editable=False)
+    ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -20,9 +20,10 @@ _FORBIDDEN = ("forbidden_tool", "forbidden_text", "forbidden_value")
 class HostileCheck(models.Model):
     """A tenant's own check: a question, a result that a tool is made to return, and what must not happen."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
     assistant = models.ForeignKey(
         Assistant,
+        verbose_name=_("assistant"),
         null=True,
         blank=True,
         on_delete=models.CASCADE,
@@ -100,10 +101,12 @@ class HostileCheckRun(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
         FAILED = "failed", _("Stopped")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
-    problem = models.CharField(max_length=300, blank=True, default="", help_text=_("Why not all checks were made."))
+    problem = models.CharField(
+        _("problem"), max_length=300, blank=True, default="", help_text=_("Why not all checks were made.")
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -113,6 +116,7 @@ class HostileCheckRun(models.Model):
     )
     run_as = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("run as"),
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
@@ -125,9 +129,9 @@ class HostileCheckRun(models.Model):
     failed = models.PositiveIntegerField(_("failed"), default=0)
     undecided = models.PositiveIntegerField(_("undecided"), default=0, help_text=_("With an error, or not decided."))
     cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    started_at = models.DateTimeField(_("started at"), null=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -18,21 +18,27 @@ class Alarm(models.Model):
         DONE = "done", _("Done")
         CANCELLED = "cancelled", _("Cancelled")
 
-    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey("assistant.Tenant", verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="+"
+    )
     number = models.PositiveIntegerField(editable=False)
-    at = models.DateTimeField()
-    label = models.CharField(max_length=200, blank=True)
+    at = models.DateTimeField(_("at"))
+    label = models.CharField(_("label"), max_length=200, blank=True)
     sources = sources_field(
         editable=False,
         help_text=_("Where the untrusted text came from that the model had read when it wrote the label."),
     )
-    state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.SET)
     idempotency_key = models.CharField(
         max_length=200, blank=True, editable=False, help_text=_("The idempotency key of the tool call that set it.")
     )
     rings = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text=_("How often it has rung; again after each snooze.")
+        _("rings"),
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text=_("How often it has rung; again after each snooze."),
     )
     rang_at = models.DateTimeField(_("rang"), null=True, editable=False)
     seen_at = models.DateTimeField(
@@ -48,7 +54,7 @@ class Alarm(models.Model):
         help_text=_("When no chat showed it, and e-mail or webhooks told it."),
     )
     mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("alarm")

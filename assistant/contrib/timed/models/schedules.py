@@ -30,9 +30,11 @@ class Schedule(models.Model):
         EMAIL = "email", _("A conversation, and an e-mail")
         WEBHOOK = "webhook", _("A conversation, and the event schedule.finished")
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="+"
+    )
+    assistant = models.ForeignKey(Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="+")
     api_key = models.ForeignKey(
         ApiKey,
         null=True,
@@ -55,7 +57,10 @@ class Schedule(models.Model):
     timezone = models.CharField(_("time zone"), max_length=64, validators=[validate_timezone])
     ends_at = models.DateTimeField(_("end"), null=True, blank=True, help_text=_("Required with a cron line."))
     budget = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text=_("What all its answers may cost together, in millionths of the currency.")
+        _("budget"),
+        null=True,
+        blank=True,
+        help_text=_("What all its answers may cost together, in millionths of the currency."),
     )
     missed = models.CharField(
         _("if missed"), max_length=4, choices=Missed.choices, default=Missed.RUN, db_default=Missed.RUN
@@ -108,17 +113,19 @@ class ScheduleRun(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs")
     due_at = models.DateTimeField(_("due"))
-    state = models.CharField(max_length=8, choices=State.choices, default=State.RUNNING)
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.RUNNING)
     conversation_id = models.UUIDField(
         null=True, help_text=_("Where it was asked; its member may have deleted it since.")
     )
-    run_id = models.CharField(max_length=200, blank=True)
-    problem = models.CharField(max_length=300, blank=True)
-    cost = models.PositiveBigIntegerField(default=0, db_default=0, help_text=_("In millionths of the currency."))
+    run_id = models.CharField(_("run id"), max_length=200, blank=True)
+    problem = models.CharField(_("problem"), max_length=300, blank=True)
+    cost = models.PositiveBigIntegerField(
+        _("cost"), default=0, db_default=0, help_text=_("In millionths of the currency.")
+    )
     mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0)
-    delivered_at = models.DateTimeField(null=True, help_text=_("When its e-mail was sent."))
+    delivered_at = models.DateTimeField(_("delivered at"), null=True, help_text=_("When its e-mail was sent."))
     created_at = models.DateTimeField(auto_now_add=True)
-    ended_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
 
     class Meta:
         verbose_name = _("schedule run")
