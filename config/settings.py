@@ -23,6 +23,7 @@ from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
+from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
@@ -100,6 +101,7 @@ INSTALLED_APPS = [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
+    "assistant.contrib.insights",
     "assistant.contrib.sessions",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",

@@ -99,6 +99,7 @@ INSTALLED_APPS += [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
+    "assistant.contrib.insights",
     "assistant.contrib.sessions",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",

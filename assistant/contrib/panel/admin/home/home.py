@@ -28,7 +28,7 @@ from assistant.contrib.panel.reports.needs import Item, Need, needs
 from assistant.models import AuditEntry
 
 # For each kind: the sentence, the page that lists all items, and the page of one item.
-_KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
+_KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[int], str]]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
         "assistant_approval_changelist",
@@ -94,13 +94,13 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
 }
 
 
-def describe_need(kind: str, *, sentence: Callable[[int], str], every: str, page: str) -> None:
+def describe_need(kind: str, *, sentence: Callable[[int], str], every: str, page: str | Callable[[int], str]) -> None:
     """Say how pages show a kind of need that `assistant.contrib.panel.reports.needs.look_for` has added.
 
     Args:
         sentence: returns the sentence for a number of them, with `%(n)s` in its place.
         every: the name of the admin's URL of the page that lists all.
-        page: that of the page of one.
+        page: that of the page of one, or a function that returns the address of one by its key.
     """
     _KINDS[kind] = (sentence, every, page)
 
@@ -138,9 +138,13 @@ def shown_need(need: Need) -> dict[str, Any]:
         "is_urgent": need.kind == "limit-reached",
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
-        "items": [(_shown_name(item), item.tenant, reverse(f"admin:{page}", args=[item.key])) for item in need.items],
+        "items": [(_shown_name(item), item.tenant, _address(page, item.key)) for item in need.items],
         "is_cut": need.count > len(need.items),
     }
+
+
+def _address(page: str | Callable[[int], str], key: int) -> str:
+    return reverse(f"admin:{page}", args=[key]) if isinstance(page, str) else page(key)
 
 
 def _shown_name(item: Item) -> str:

@@ -1,0 +1,99 @@
+"""What the pages of the core show of the quality of answers: the page, a tab of tenants, links, and *Needs you*."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it registers
+from assistant.contrib.insights.admin.quality_page import quality_context
+from assistant.contrib.insights.admin.request import PERMISSION, read_request
+from assistant.contrib.insights.models import DaySum, QualityWarning
+from assistant.contrib.insights.services.measures import BY_SLUG
+from assistant.contrib.panel.admin.base.added_links import add_link
+from assistant.contrib.panel.admin.base.rooms import show_in_room
+from assistant.contrib.panel.admin.home.home import describe_need
+from assistant.contrib.panel.admin.tenants import tabs
+from assistant.contrib.panel.admin.tenants.tabs import AddedTab, Tab, add_tab, page_of, tenant_of_tab
+from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
+from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.models import Assistant, Tenant
+
+QUALITY = Tab("quality", gettext_lazy("Quality"), PERMISSION)
+WORSE = "worse"
+# A warning needs somebody for so long.
+OPEN_FOR = timedelta(days=3)
+
+
+def worse_assistants(tenants: TenantFilter) -> list[Item]:
+    """Return the assistants whose answers have become worse in the last days; those that did most first."""
+    rows = tenants.rows(
+        QualityWarning.objects.filter(
+            created_at__gte=timezone.now() - OPEN_FOR, tenant__is_active=True, assistant__is_active=True
+        )
+    )
+    found = rows.order_by("-share").values_list("assistant__name", "measure", "share", "tenant__name", "assistant_id")
+    return [
+        Item(
+            _("%(assistant)s: %(measure)s %(share)s %%")
+            % {"assistant": name, "measure": str(BY_SLUG[measure].name).lower(), "share": round(share / 10)},
+            tenant,
+            assistant_id,
+        )
+        for name, measure, share, tenant, assistant_id in found[:MAX_COUNTED]
+        if measure in BY_SLUG
+    ]
+
+
+def quality_url(assistant_id: int) -> str:
+    """Return the address of the page of an assistant's quality."""
+    return f"{reverse('admin:assistant_insights_daysum_changelist')}?assistant={assistant_id}"
+
+
+def _assistant_link(assistant: Assistant) -> SafeString:
+    return format_html('<a href="{}">{}</a>', quality_url(assistant.pk), _("Quality"))
+
+
+def _overview_link(tenant: Tenant) -> SafeString:
+    return format_html('<a href="{}">{}</a>', reverse(QUALITY.url_name, args=[tenant.pk]), _("Quality of answers"))
+
+
+def _tab_urls(page: Any) -> list[URLPattern]:
+    view = page.admin_site.admin_view(_tab_view(page))
+    return [path("<path:object_id>/quality/", view, name="assistant_tenant_quality")]
+
+
+def _tab_view(page: Any) -> Callable[..., HttpResponse]:
+    def view(request: HttpRequest, object_id: str) -> HttpResponse:
+        tenant = tenant_of_tab(request, object_id, QUALITY)
+        asked = read_request(request, now=timezone.now(), tenant=tenant)
+        context = page_of(page.admin_site, request, tenant, QUALITY, **quality_context(asked))
+        return TemplateResponse(request, "admin/assistant/insights/tab.html", context)
+
+    return view
+
+
+show_in_room("assistants", DaySum, after="assistant")
+add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
+add_link("assistant", _assistant_link)
+look_for(WORSE, worse_assistants, after="limit-reached")
+describe_need(
+    WORSE,
+    sentence=lambda n: ngettext(
+        "%(n)s assistant answers worse than in the weeks before",
+        "%(n)s assistants answer worse than in the weeks before",
+        n,
+    ),
+    every="assistant_insights_daysum_changelist",
+    page=quality_url,
+)

@@ -1,0 +1,314 @@
+"""The page of quality: figures against the period before, a line of days with the changes on it, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from assistant.admin.base.changes import sentence_of_entry
+from assistant.admin.base.own_transactions import OwnTransactions
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.contrib.insights.admin.request import PERIODS, PERMISSION, QualityRequest, read_request
+from assistant.contrib.insights.models import DaySum, QualityWarning
+from assistant.contrib.insights.services.changes import changes_of
+from assistant.contrib.insights.services.measures import MEASURES, Measure, Sums
+from assistant.contrib.insights.services.reports import (
+    KINDS,
+    By,
+    DayOfSums,
+    Line,
+    days_of,
+    is_worse,
+    table_of,
+    total,
+)
+from assistant.contrib.panel.admin.base.action_titles import action_title
+from assistant.contrib.panel.admin.base.csv_file import csv_response
+from assistant.contrib.panel.admin.base.line_chart import Mark, Point, line_chart
+from assistant.contrib.panel.admin.base.rooms import Link
+from assistant.models import AuditEntry, Tenant
+
+TITLES: dict[By, str | Promise] = {
+    "assistant": gettext_lazy("Assistant"),
+    "prompt": gettext_lazy("Prompt version"),
+    "model": gettext_lazy("Model"),
+    "tool": gettext_lazy("Tool"),
+    "tenant": gettext_lazy("Tenant"),
+}
+# Warnings are shown for so many rows.
+WARNINGS = 10
+# The columns of the table, besides the measure of the line.
+COLUMNS = ("disliked", "failed", "asked-again", "stopped", "cut", "first-word", "whole", "cost")
+
+
+@admin.register(DaySum)
+class QualityAdmin(OwnTransactions):
+    """In place of the list of sums stands the page; sums are made from runs and never changed by hand."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return _may_see(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _may_see(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_urls(self) -> list[URLPattern]:
+        csv = path("quality.csv", self.admin_site.admin_view(quality_csv), name="quality_csv")
+        page = path("", self.admin_site.admin_view(self.changelist_view), name="assistant_insights_daysum_changelist")
+        return [csv, page]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the quality of the answers of a tenant or an assistant, or of all."""
+        _check(request)
+        asked = read_request(request, now=timezone.now())
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Quality of answers"),
+            "subtitle": None,
+            "opts": DaySum._meta,
+            **quality_context(asked),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/assistant/insights/page.html", context)
+
+
+def _may_see(request: HttpRequest) -> bool:
+    return is_operator(request) or bool(permitted_of(request).tenants(PERMISSION))
+
+
+def _check(request: HttpRequest) -> None:
+    if not _may_see(request):
+        raise PermissionDenied
+
+
+def quality_csv(request: HttpRequest) -> HttpResponse:
+    """Return the days as a CSV file: all measures of each."""
+    _check(request)
+    asked = read_request(request, now=timezone.now())
+    days = days_of(asked.rows, tool=asked.tool, period=asked.period)
+    head = [_("Day"), *(str(measure.name) for measure in MEASURES)]
+    rows = [(day.day.isoformat(), *(_plain(measure.value(day.sums)) for measure in MEASURES)) for day in days]
+    return csv_response("quality", head, rows)
+
+
+def quality_context(asked: QualityRequest) -> dict[str, Any]:
+    """Return what the page shows, in at most six queries, none of which reads a run."""
+    days = days_of(asked.rows, tool=asked.tool, period=asked.period)
+    now, earlier = total(days)
+    entries = _changes(asked)
+    measure = asked.measure
+    columns = [one for one in MEASURES if one.slug in COLUMNS]
+    return {
+        "asked": asked,
+        "has_runs": bool(now["runs"] or earlier["runs"]),
+        "figures": [_figure(asked, one, now, earlier) for one in MEASURES],
+        "measure": measure,
+        "chart": _chart(asked, days, entries),
+        "changes": entries,
+        "days": [
+            (day.day, shown(measure, day.sums), shown(measure, day.earlier), day.sums["runs"]) for day in reversed(days)
+        ],
+        "kinds": [Link(str(TITLES[by]), f"?{asked.query(by=by)}", by == asked.by) for by in _kinds(asked)],
+        "heading": TITLES[asked.by],
+        "columns": [one.name for one in columns],
+        "rows": [
+            _row(asked, line, columns)
+            for line in table_of(asked.rows, by=asked.by, tool=asked.tool, period=asked.period)
+        ],
+        "periods": [
+            Link(
+                _("%(days)d days") % {"days": number}, f"?{asked.query(days=str(number))}", number == asked.period.days
+            )
+            for number in PERIODS
+        ],
+        "narrowed": _narrowed(asked),
+        "warnings": _warnings(asked),
+        "csv": f"{reverse('admin:quality_csv')}?{asked.query()}",
+    }
+
+
+def shown(measure: Measure, sums: Sums) -> str:
+    """Return a value in words, with its unit; a dash where there is none."""
+    return shown_value(measure, measure.value(sums))
+
+
+def shown_value(measure: Measure, value: float | None) -> str:
+    """Return a value of a measure in words."""
+    if value is None:
+        return "—"
+    places = {"percent": 1, "seconds": 2, "cost": 4, "number": 0}[measure.unit]
+    number = number_format(round(value, places), places, force_grouping=True)
+    return f"{number}{unit_of(measure)}"
+
+
+def unit_of(measure: Measure) -> str:
+    """Return what stands behind a number of a measure."""
+    return {"percent": " %", "seconds": " s"}.get(measure.unit, "")
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _figure(asked: QualityRequest, measure: Measure, now: Sums, earlier: Sums) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "about": measure.about,
+        "value": shown(measure, now),
+        "earlier": shown(measure, earlier),
+        "url": f"?{asked.query(measure=measure.slug)}",
+        "is_current": measure is asked.measure,
+        "is_worse": is_worse(measure, now, earlier),
+    }
+
+
+def _kinds(asked: QualityRequest) -> Sequence[By]:
+    absent = {"tenant"} if asked.tenant is not None else set()
+    return [by for by in KINDS if by not in absent]
+
+
+def _row(asked: QualityRequest, line: Line, columns: Sequence[Measure]) -> dict[str, Any]:
+    key = line.key
+    of_assistant = {"assistant": str(key["assistant_id"])} if "assistant_id" in key else {}
+    name, about, query = {
+        "assistant": lambda: (key["assistant__name"], key["tenant__name"], of_assistant),
+        "prompt": lambda: (
+            _("version %(number)s") % {"number": key["prompt_number"]} if key["prompt_number"] else _("no prompt"),
+            key["assistant__name"],
+            {**of_assistant, "prompt": str(key["prompt_number"])},
+        ),
+        "model": lambda: (key["model"] or "—", key["provider"], {"model": key["model"], "provider": key["provider"]}),
+        "tool": lambda: (key["tool"], "", {"tool": key["tool"]}),
+        "tenant": lambda: (key["tenant__name"], "", None),
+    }[asked.by]()
+    if query is None:
+        url = reverse("admin:assistant_tenant_quality", args=[key["tenant_id"]])
+    else:
+        url = f"?{asked.query('by', **query)}"
+    cells = [
+        {
+            "value": shown(measure, line.sums),
+            "earlier": shown(measure, line.earlier),
+            "is_worse": is_worse(measure, line.sums, line.earlier),
+        }
+        for measure in columns
+    ]
+    return {
+        "name": name,
+        "about": about if asked.tenant is None or asked.by != "assistant" else "",
+        "url": url,
+        "runs": line.sums["runs"],
+        "calls": line.sums["calls"],
+        "failed_calls": line.sums["failed_calls"],
+        "cells": cells,
+    }
+
+
+def _narrowed(asked: QualityRequest) -> list[tuple[str, str, str]]:
+    """Return what the page is narrowed to: the kind, the name, and the address without it."""
+    found: list[tuple[str | Promise, str, str]] = []
+    if asked.assistant is not None:
+        found.append((TITLES["assistant"], asked.assistant.name, asked.query("assistant", "prompt")))
+    if "prompt" in asked.given:
+        found.append((TITLES["prompt"], asked.given["prompt"], asked.query("prompt")))
+    if "model" in asked.given:
+        found.append((TITLES["model"], asked.given["model"], asked.query("model", "provider")))
+    if asked.tool:
+        found.append((TITLES["tool"], asked.tool, asked.query("tool")))
+    return [(str(kind), name, f"?{query}") for kind, name, query in found]
+
+
+def _changes(asked: QualityRequest) -> list[dict[str, Any]]:
+    """Return the changes of the period, each with the number that stands at its day on the line."""
+    if asked.tenant is None:
+        return []
+    entries = changes_of(tenant_id=asked.tenant.pk, first=asked.period.first, last=asked.period.last)
+    numbers: dict[Any, int] = {}
+    return [_shown_change(entry, numbers, asked.tenant) for entry in entries]
+
+
+def _shown_change(entry: AuditEntry, numbers: dict[Any, int], tenant: Tenant) -> dict[str, Any]:
+    day = entry.created_at.astimezone(UTC).date()
+    number = numbers.setdefault(day, len(numbers) + 1)
+    return {
+        "day": day,
+        "number": number,
+        "at": entry.created_at,
+        "title": action_title(entry.action),
+        "target": entry.target,
+        "values": sentence_of_entry(entry),
+        "actor": entry.actor,
+    }
+
+
+def _chart(asked: QualityRequest, days: Sequence[DayOfSums], changes: Sequence[dict[str, Any]]) -> SafeString:
+    measure = asked.measure
+    places = {day.day: place for place, day in enumerate(days)}
+    titles: dict[int, list[str]] = {}
+    for change in changes:
+        titles.setdefault(change["number"], []).append(f"{change['title']}: {change['target']}")
+    numbers = {change["number"]: places[change["day"]] for change in changes}
+    marks = [Mark(place, number, "; ".join(titles[number][:5])) for number, place in numbers.items()]
+    points = [
+        Point(
+            date_format(day.day, "MONTH_DAY_FORMAT"),
+            measure.value(day.sums),
+            measure.value(day.earlier),
+            _("%(date)s: %(value)s of %(runs)d runs")
+            % {
+                "date": date_format(day.day, "SHORT_DATE_FORMAT"),
+                "value": shown(measure, day.sums),
+                "runs": day.sums["runs"],
+            },
+            _("before: %(value)s") % {"value": shown(measure, day.earlier)} if day.earlier["runs"] else "",
+        )
+        for day in days
+    ]
+    name = _("%(measure)s on each of the last %(days)d days, and in the period before") % {
+        "measure": measure.name,
+        "days": asked.period.days,
+    }
+    return line_chart(points, name=name, unit=unit_of(measure), marks=marks)
+
+
+def _warnings(asked: QualityRequest) -> list[dict[str, Any]]:
+    if asked.tenant is None:
+        return []
+    rows = QualityWarning.objects.filter(tenant=asked.tenant, day__gte=asked.period.first).select_related("assistant")
+    if asked.assistant is not None:
+        rows = rows.filter(assistant=asked.assistant)
+    names = {measure.slug: measure.name for measure in MEASURES}
+    narrower = ("prompt", "model", "provider", "tool")
+    return [
+        {
+            "day": one.day,
+            "assistant": one.assistant.name,
+            "measure": names.get(one.measure, one.measure),
+            "share": one.share / 10,
+            "earlier_share": one.earlier_share / 10,
+            "runs": one.runs,
+            "url": f"?{asked.query(*narrower, assistant=str(one.assistant_id), measure=one.measure)}",
+        }
+        for one in rows[:WARNINGS]
+    ]

@@ -1,0 +1,15 @@
+"""The app's settings, read from environment variables of the same names. A project can set them itself."""
+
+from __future__ import annotations
+
+from assistant.environment import Environment
+
+ENVIRONMENT = Environment()
+
+# Whether server processes keep the sums of days; otherwise cron runs `assistant_sum_days`.
+ASSISTANT_INSIGHTS_FROM_SERVER = ENVIRONMENT.flag("ASSISTANT_INSIGHTS_FROM_SERVER", True)
+# Whether tenants are warned when an assistant's answers have become worse, and after how many runs at least.
+ASSISTANT_QUALITY_WARNINGS = ENVIRONMENT.flag("ASSISTANT_QUALITY_WARNINGS", True)
+ASSISTANT_QUALITY_WARNING_RUNS = ENVIRONMENT.number("ASSISTANT_QUALITY_WARNING_RUNS", 20, least=5)
+
+__all__ = ["ASSISTANT_INSIGHTS_FROM_SERVER", "ASSISTANT_QUALITY_WARNINGS", "ASSISTANT_QUALITY_WARNING_RUNS"]

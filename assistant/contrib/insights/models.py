@@ -1,0 +1,109 @@
+"""Sums of a day, when they were made, and warnings of steps down. None of them has anything that a person wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from assistant.models.assistants import Assistant
+from assistant.models.tenants import Tenant
+
+
+def _count(help_text: Any) -> models.PositiveIntegerField[int, int]:
+    return models.PositiveIntegerField(default=0, help_text=help_text)
+
+
+class DaySum(models.Model):
+    """What the runs of a day (UTC, by their start) came to, by assistant, prompt version, model and tool.
+
+    Rows without a tool are of all runs; one with a tool is of the runs that have called it, so that rows of tools are
+    never added up. Tests are left out.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    prompt_number = _count(_("Of the prompt version. 0: none."))
+    provider = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    tool = models.CharField(max_length=128, blank=True, help_text=_("Empty: all runs."))
+    runs = _count(_("Runs that have ended."))
+    answers = _count(_("Runs that have ended with an answer."))
+    thumbs_up = _count(_("Ratings: helpful."))
+    thumbs_down = _count(_("Ratings: not helpful."))
+    asked_again = _count(_("Runs for which somebody asked for another answer to the same question."))
+    edited = _count(_("Runs for which somebody changed the question and sent it again."))
+    stopped = _count(_("Runs that somebody stopped."))
+    failed = _count(_("Runs that failed or were interrupted."))
+    cut = _count(_("Runs whose answer was cut off at its limit or by the provider."))
+    refused = _count(_("Runs in which a rule refused a tool call."))
+    nothing_found = _count(_("Runs all of whose searches of documents found nothing."))
+    calls = _count(_("Of a tool: its calls."))
+    failed_calls = _count(_("Of a tool: its calls that failed or timed out."))
+    first_word_runs = _count(_("Answers whose first word was timed."))
+    first_word_ms = models.PositiveBigIntegerField(default=0)
+    whole_ms = models.PositiveBigIntegerField(default=0, help_text=_("Of all answers, until their end."))
+    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
+
+    class Meta:
+        ordering = ["-day"]
+        verbose_name = _("sums of a day")
+        verbose_name_plural = _("quality")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "day", "assistant", "prompt_number", "provider", "model", "tool"],
+                name="one_sum_per_day_and_key",
+            )
+        ]
+        indexes = [
+            # The days of all tenants.
+            models.Index(fields=["day"], condition=models.Q(tool=""), name="sums_of_all_runs")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.model} {self.tool}".strip()
+
+
+class SummedTenant(models.Model):
+    """When the sums of a tenant were made last; the process that moves the moment makes them."""
+
+    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="+")
+    summed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["tenant"]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.summed_at}"
+
+
+class QualityWarning(models.Model):
+    """The answers of an assistant have become worse than its own past: one measure, with the shares in per mille."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
+    measure = models.CharField(max_length=20)
+    day = models.DateField(help_text=_("The last day that was compared."))
+    runs = models.PositiveIntegerField()
+    share = models.PositiveIntegerField(help_text=_("Of the last days, in per mille."))
+    earlier_share = models.PositiveIntegerField(help_text=_("Of the weeks before, in per mille."))
+    mail_due_at = models.DateTimeField(null=True)
+    mail_tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = _("warning of quality")
+        verbose_name_plural = _("warnings of quality")
+        constraints = [
+            models.UniqueConstraint(fields=["assistant", "measure", "day"], name="one_quality_warning_per_day")
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "-created_at"], name="quality_warnings_of_a_tenant"),
+            models.Index(fields=["mail_due_at"], condition=models.Q(mail_due_at__isnull=False), name="quality_mails"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.day}"

@@ -1,0 +1,1 @@
+"""What is kept and read of the quality of answers."""

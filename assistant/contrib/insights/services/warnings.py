@@ -1,0 +1,180 @@
+"""Tells a tenant that an assistant's answers have become worse than its own past: an event, an e-mail, *Needs you*.
+
+A share of the last days is compared with that of the four weeks before. It is a warning if it is higher by a part that
+matters, and by more than chance explains.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, Sum
+
+from assistant.contrib.insights.event_names import QUALITY_STEP
+from assistant.contrib.insights.models import DaySum, QualityWarning
+from assistant.contrib.insights.services.measures import BY_SLUG, MEASURES, Measure, is_step
+from assistant.services.db.threads import in_database
+from assistant.services.limits.spend_warnings import recipients_of
+from assistant.services.tenancy import mail
+from assistant.services.tenant_events import record_event
+
+logger = logging.getLogger(__name__)
+
+LAST_DAYS, EARLIER_DAYS = 2, 28
+# A step in points of a share, and in standard deviations of chance.
+LEAST_POINTS, LEAST_DEVIATIONS = 0.05, 3.3
+# Nothing more is told of the same measure and assistant for so long.
+QUIET = timedelta(days=7)
+# As many runs of the weeks before as the setting wants of the last days, times this.
+EARLIER_RUNS = 2
+MAIL_RETRY, MAIL_TRIES, MAX_MAILS = timedelta(minutes=10), 6, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A measure of an assistant that has become worse: the runs of the last days, and both shares."""
+
+    assistant_id: int
+    measure: Measure
+    runs: int
+    share: float
+    earlier_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DueMail:
+    """An e-mail that this process has claimed."""
+
+    warning_id: int
+    tenant_id: int
+    tries: int
+    recipients: tuple[str, ...]
+    context: Mapping[str, Any]
+
+
+def record_warnings(*, tenant_id: int, now: datetime) -> int:
+    """Store the steps of a tenant that are new, with their events; return how many."""
+    if not settings.ASSISTANT_QUALITY_WARNINGS:
+        return 0
+    found = steps(tenant_id=tenant_id, now=now)
+    if not found:
+        return 0
+    recent = QualityWarning.objects.filter(tenant_id=tenant_id, created_at__gt=now - QUIET)
+    told = set(recent.values_list("assistant_id", "measure"))
+    new = [step for step in found if (step.assistant_id, step.measure.slug) not in told]
+    return sum(_record(tenant_id, step, now) for step in new)
+
+
+def steps(*, tenant_id: int, now: datetime) -> list[Step]:
+    """Return what has become worse, in one query of the sums."""
+    today = now.astimezone(UTC).date()
+    begin = today - timedelta(days=LAST_DAYS - 1)
+    warned = [measure for measure in MEASURES if measure.is_warned]
+    rows = DaySum.objects.filter(
+        tenant_id=tenant_id, tool="", day__gte=begin - timedelta(days=EARLIER_DAYS), assistant__is_active=True
+    )
+    is_last, names = Q(day__gte=begin), ["runs", *(measure.of for measure in warned)]
+    sums = (
+        rows.order_by()
+        .values("assistant_id")
+        .annotate(
+            **{f"last_{name}": Sum(name, filter=is_last, default=0) for name in names},
+            **{f"earlier_{name}": Sum(name, filter=~is_last, default=0) for name in names},
+        )
+    )
+    return [step for row in sums for measure in warned if (step := _step(row, measure)) is not None]
+
+
+def _step(row: Mapping[str, int], measure: Measure) -> Step | None:
+    runs, earlier_runs = row["last_runs"], row["earlier_runs"]
+    least = settings.ASSISTANT_QUALITY_WARNING_RUNS
+    if runs < least or earlier_runs < EARLIER_RUNS * least:
+        return None
+    bad, earlier_bad = row[f"last_{measure.of}"], row[f"earlier_{measure.of}"]
+    share, earlier_share = bad / runs, earlier_bad / earlier_runs
+    if not is_step(bad, runs, earlier_bad, earlier_runs, points=LEAST_POINTS, deviations=LEAST_DEVIATIONS):
+        return None
+    return Step(row["assistant_id"], measure, runs, share, earlier_share)
+
+
+def _record(tenant_id: int, step: Step, now: datetime) -> bool:
+    day = now.astimezone(UTC).date()
+    shares = {"share": round(step.share * 1_000), "earlier_share": round(step.earlier_share * 1_000)}
+    try:
+        with transaction.atomic():
+            warning = QualityWarning.objects.create(
+                tenant_id=tenant_id,
+                assistant_id=step.assistant_id,
+                measure=step.measure.slug,
+                day=day,
+                runs=step.runs,
+                mail_due_at=now if mail.is_mail_configured() else None,
+                **shares,
+            )
+            record_event(
+                tenant_id=tenant_id,
+                event=QUALITY_STEP,
+                data={"assistant": warning.assistant.slug, "measure": step.measure.slug, "runs": step.runs, **shares},
+                event_key=f"{step.assistant_id} {step.measure.slug} {day}",
+            )
+    except IntegrityError:
+        return False
+    return True
+
+
+async def send_warnings(*, now: datetime | None = None) -> None:
+    """Send the e-mails that are due, in a thread that uses no database connection."""
+    for due in await in_database(claim_mails, now=now or datetime.now(UTC)):
+        sent = await asyncio.to_thread(send_mail, due)
+        await in_database(finish_mail, due=due, sent=sent)
+
+
+def claim_mails(*, now: datetime) -> list[DueMail]:
+    """Claim the e-mails that are due, each for `MAIL_RETRY`; no two processes claim the same."""
+    due = QualityWarning.objects.filter(mail_due_at__lte=now, tenant__is_active=True)
+    found = []
+    for warning in due.select_related("tenant__limits", "assistant").order_by("mail_due_at", "pk")[:MAX_MAILS]:
+        is_last = warning.mail_tries + 1 >= MAIL_TRIES
+        own = QualityWarning.objects.filter(pk=warning.pk, tenant_id=warning.tenant_id, mail_tries=warning.mail_tries)
+        if own.update(mail_due_at=None if is_last else now + MAIL_RETRY, mail_tries=F("mail_tries") + 1):
+            found.append(_mail(warning))
+    return found
+
+
+def _mail(warning: QualityWarning) -> DueMail:
+    return DueMail(
+        warning_id=warning.pk,
+        tenant_id=warning.tenant_id,
+        tries=warning.mail_tries + 1,
+        recipients=tuple(recipients_of(warning.tenant)),
+        context={
+            "tenant": warning.tenant.name,
+            "assistant": warning.assistant.name,
+            "measure": BY_SLUG[warning.measure].name,
+            "runs": warning.runs,
+            "share": warning.share / 10,
+            "earlier_share": warning.earlier_share / 10,
+        },
+    )
+
+
+def send_mail(due: DueMail) -> bool:
+    """Send an e-mail to each recipient; return whether any was sent, or there is nobody."""
+    sent = [mail.send(to=address, template="quality_warning", **due.context) for address in due.recipients]
+    return any(sent) or not sent
+
+
+def finish_mail(*, due: DueMail, sent: bool) -> None:
+    """Record an attempt of this process: done, or left to be tried again."""
+    claimed = QualityWarning.objects.filter(pk=due.warning_id, tenant_id=due.tenant_id, mail_tries=due.tries)
+    if sent:
+        claimed.update(mail_due_at=None)
+    elif due.tries >= MAIL_TRIES:
+        logger.error("A warning of quality of tenant %s could not be sent in %d tries", due.tenant_id, due.tries)
