@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories clean chromium lock messages prepare sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories clean chromium lock messages prepare sbom dist release publish
 
 # "core" runs the tests of the core with no optional app, "rest" the others; nothing: all tests, with all apps.
 TEST_APPS ?=
@@ -127,7 +127,7 @@ LOCK := $(TOOLS)/bin/uv pip compile pyproject.toml --quiet --universal --python-
 
 $(TOOLS)/.installed:
 	@$(PYTHON) -m venv $(TOOLS)
-	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9 cyclonedx-bom==7.5.0 pip-licenses==5.5.5
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9 cyclonedx-bom==7.5.0 pip-licenses==5.5.5 twine==7.0.0 pypi-attestations==0.0.30
 	@touch $@
 
 messages: $(VENV)/.installed-dev  ## Bring the catalogues of translations up to date with the sources, and compile them
@@ -141,10 +141,25 @@ DIST ?= dist
 
 dist: $(VENV)/.installed-dev  ## Build a release into dist/: the source distribution, and from it the wheel
 	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; set -e; \
-	rm -f "$(DIST)"/tenant_assistant-*; \
+	rm -f "$(DIST)"/tenant_assistant-* "$(DIST)"/SHA256SUMS; \
 	$(BIN)/python -m hatchling build --target sdist --directory "$(abspath $(DIST))"; \
 	tar --extract --gzip --file "$(abspath $(DIST))"/tenant_assistant-*.tar.gz --directory "$$scratch" --strip-components 1; \
 	cd "$$scratch"; "$(abspath $(BIN))/python" -m hatchling build --target wheel --directory "$(abspath $(DIST))"
+
+# What a person does by hand begins after it: a tag, and `make publish`.
+release: dist $(TOOLS)/.installed  ## Rehearse a release: build, check its metadata, install it with nothing else, write its checksums
+	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
+	$(TOOLS)/bin/twine check --strict "$(DIST)"/tenant_assistant-*; \
+	$(PYTHON) -m venv --without-pip "$$scratch"; \
+	$(TOOLS)/bin/uv pip install --quiet --python "$$scratch/bin/python" "$(DIST)"/tenant_assistant-*.whl; \
+	"$$scratch/bin/tenant-assistant" --version; \
+	echo "$$($(TOOLS)/bin/uv pip list --python "$$scratch/bin/python" --format freeze | wc -l) packages, $$(du -sm "$$scratch" | cut -f 1) MB"; \
+	cd "$(DIST)"; sha256sum tenant_assistant-* > SHA256SUMS; cat SHA256SUMS
+
+# The attestation (PEP 740) is signed with the identity of who publishes: the browser asks for it, or CI has one.
+publish: release  ## Sign what `make release` has built, and upload it to PyPI
+	@$(TOOLS)/bin/pypi-attestations sign "$(DIST)"/tenant_assistant-*.whl "$(DIST)"/tenant_assistant-*.tar.gz
+	@$(TOOLS)/bin/twine upload --attestations "$(DIST)"/tenant_assistant-*
 
 sbom: $(TOOLS)/.installed  ## Write to build/ what the product runs on: a CycloneDX SBOM and a list of licences
 	@$(MAKE) --no-print-directory VENV=.venv-sbom .venv-sbom/.installed

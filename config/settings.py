@@ -15,8 +15,11 @@ from config.csp import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+# Where the site keeps what it writes: its SQLite database, key, files of people and collected static files.
+DATA_DIR = Path(os.environ.get("ASSISTANT_DATA_DIR") or BASE_DIR)
+
 env = Environment()
-env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
+env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
@@ -49,7 +52,7 @@ ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
 
 DEBUG = env.flag("DEBUG")
 ASSISTANT_SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
-SECRET_KEY = env.text("SECRET_KEY") or local_secret(BASE_DIR / ".secret_key")
+SECRET_KEY = env.text("SECRET_KEY") or local_secret(DATA_DIR / ".secret_key")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", LOOPBACK)
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
@@ -78,7 +81,7 @@ if ASSISTANT_SECOND_FACTOR != "off" or ASSISTANT_OIDC_ISSUER:
         ALLAUTH_APPS |= dict.fromkeys(SECOND_FACTOR_APPS)
         ALLAUTH_MIDDLEWARE |= dict.fromkeys(SECOND_FACTOR_MIDDLEWARE)
 
-_configured = env.database("DATABASE_URL", f"sqlite:///{BASE_DIR / 'db.sqlite3'}")
+_configured = env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}")
 # The engine of background work, with tables of its own (docs/decisions/11).
 _has_engine = ASSISTANT_ROLE != "all" and _configured["ENGINE"].endswith("postgresql") and find_spec("procrastinate")
 
@@ -216,9 +219,9 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = DATA_DIR / "staticfiles"
 WHITENOISE_USE_FINDERS = True
-MEDIA_ROOT = BASE_DIR / "media"
+MEDIA_ROOT = DATA_DIR / "media"
 
 # No inline script or style, no eval, nothing from or to other origins.
 SECURE_CSP = {

@@ -6,10 +6,19 @@ import html
 import re
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import STANDARD_TYPES
+try:
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import STANDARD_TYPES
+except ModuleNotFoundError:  # without the extra `highlighting`
+    CAN_HIGHLIGHT = False
+    STANDARD_TYPES = {}
+else:
+    CAN_HIGHLIGHT = True
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 # Some lexers take time with the square of the text's length, in one step.
 MAX_PIECE_CHARACTERS = 4_000
@@ -17,6 +26,7 @@ MAX_PIECE_CHARACTERS = 4_000
 PIECE_SECONDS = 0.15
 BLOCK_SECONDS = 1.5
 CODE_CLASS_PREFIX = "hl-"
+CODE_CLASSES = frozenset(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name)
 
 # Languages whose lexers are fast on most input; others are shown without colours.
 LANGUAGES = frozenset(
@@ -31,8 +41,11 @@ _NO_CODE = re.compile(r"[\w\s*]{300}")
 
 
 def highlight(code: str, language: str) -> str:
-    """Return the code as HTML, with spans that have classes. What takes too long stays without colours."""
-    if language not in LANGUAGES:
+    """Return the code as HTML, with spans that have classes. What takes too long stays without colours.
+
+    So does all code without Pygments, which the extra `highlighting` installs.
+    """
+    if not CAN_HIGHLIGHT or language not in LANGUAGES:
         return html.escape(code)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     end = time.thread_time() + BLOCK_SECONDS

@@ -10,13 +10,12 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from pygments.token import STANDARD_TYPES
 
 from assistant.markdown.block_splitter import split_blocks
 from assistant.markdown.emphasis import CjkParserInline
 from assistant.markdown.footnotes import add_footnotes
 from assistant.markdown.formulas import add_formulas
-from assistant.markdown.highlight import CODE_CLASS_PREFIX, highlight
+from assistant.markdown.highlight import CODE_CLASSES, highlight
 from assistant.markdown.links import link_host, link_tokens, render_definitions, safe_href
 
 # Blocks beyond these limits are shown as plain text, or code without colours, to bound the time for hostile text.
@@ -69,7 +68,7 @@ _CLEANER = nh3.Cleaner(
         "p": {"footnote", "plain"},
         "span": {
             *("code-lang", "display", "formula", "host"),
-            *(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name),
+            *CODE_CLASSES,
         },
         "td": {"center", "right"},
         "th": {"center", "right"},

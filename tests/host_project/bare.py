@@ -37,6 +37,8 @@ def make_bare(folder: Path, wheel: Path, *, extras: Iterable[str] = ()) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     (own,) = (Distribution.at(path) for path in site.glob("tenant_assistant-*.dist-info"))
+    for script in own.entry_points.select(group="console_scripts"):
+        _write_script(folder / "bin", script)
     folders = set()
     for found in _closure(own, extras):
         home = Path(str(found.locate_file(""))).resolve()

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -29,10 +31,11 @@ OF_EXTRAS = (
     "contrib/", "testing/", "mcp_client/", "providers/anthropic/", "providers/google/", "providers/embedded/",
     "pages/accounts/", "services/eventlog/redis", "services/outage_errors", "services/metrics", "asgi/request_heads",
     "management/commands/assistant_worker", "services/jobs/", "allauth_settings", "services/tenancy/second_factor",
+    "markdown/highlight",
 )  # fmt: skip
 EXTRAS = (
     "redis", "mcp", "mcp_types", "pypdf", "mammoth", "python_calamine", "markdownify", "uvicorn", "websockets",
-    "cronsim", "prometheus_client", "drf_spectacular_sidecar",
+    "cronsim", "prometheus_client", "drf_spectacular_sidecar", "aiohttp", "pygments",
 )  # fmt: skip
 # A site of the core where no extra can be imported: its addresses and its server's application load.
 WITHOUT = f"""
@@ -90,8 +93,34 @@ def test_the_package_requires_nothing_that_the_core_does_not_import() -> None:
     assert required() - {name.lower() for name in core_imports()} <= {"tzdata"}
 
 
-def test_there_are_not_many() -> None:
-    assert len(PROJECT["dependencies"]) <= 20
+def closure(*extras: str) -> dict[str, Distribution]:
+    """Return what installing the package brings beside it, by name, as it is installed here."""
+    found: dict[str, Distribution] = {}
+    waiting = [Requirement(line) for line in PROJECT["dependencies"]]
+    waiting += [Requirement(line) for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+    while waiting:
+        wanted = waiting.pop()
+        name = canonicalize_name(wanted.name)
+        chosen = ("", *wanted.extras)
+        if name not in found or wanted.extras:
+            found[name] = distribution(wanted.name)
+            needed = [Requirement(line) for line in found[name].requires or ()]
+            waiting += [
+                one
+                for one in needed
+                if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in chosen)
+            ]
+    return found
+
+
+def test_the_core_alone_is_small() -> None:
+    # A wheel of hatchling has no compiled files; pip adds a third to what is written in Python.
+    others = closure()
+    files = [file.locate() for one in others.values() for file in one.files or () if file.suffix != ".pyc"]
+    own = [path for path in (ROOT / "assistant").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    size = sum(Path(str(path)).stat().st_size for path in [*files, *own] if Path(str(path)).is_file())
+    assert len(others) + 1 <= 45
+    assert size <= 105_000_000
 
 
 def run(script: str, **environment: str) -> str:
@@ -128,12 +157,17 @@ def test_apps_name_extras_that_there_are() -> None:
 
 def test_all_names_every_extra_but_databases_and_models() -> None:
     (line,) = PROJECT["optional-dependencies"]["all"]
-    others = {"all", "postgres", "local-model", "anthropic", "google"}
+    others = {"all", "demo", "postgres", "local-model", "anthropic", "google"}
     assert Requirement(line).extras == {*PROJECT["optional-dependencies"]} - others
 
 
 def test_extras_hold_what_no_core_needs() -> None:
-    lines = [line for name, lines in PROJECT["optional-dependencies"].items() if name != "all" for line in lines]
+    lines = [
+        line
+        for name, lines in PROJECT["optional-dependencies"].items()
+        if name not in ("all", "demo")
+        for line in lines
+    ]
     assert not {canonicalize_name(Requirement(line).name) for line in lines} & {
         canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]
     }

@@ -14,10 +14,8 @@ from django.urls import reverse
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
+
+from assistant.markdown.highlight import highlight
 
 # The installed package contains the documents; in a checkout they are beside it.
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -29,7 +27,6 @@ DECISIONS = FOLDER / "decisions"
 README = "readme"
 INDEX = "index"
 _LINK = re.compile(r"\[[^\]]*\]\(((?:\.\./)?[\w-]+\.md)\)")
-_FORMAT = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +181,7 @@ def _contents_page() -> str:
 
 
 def _code(content: str, language: str, _attributes: str) -> str:
-    try:
-        return highlight(content, get_lexer_by_name(language or "text", ensurenl=False), _FORMAT)
-    except ClassNotFound:
-        return ""
+    return highlight(content, language)
 
 
 def _make_parser() -> MarkdownIt:

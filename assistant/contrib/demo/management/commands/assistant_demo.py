@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,12 @@ class Command(OperatorCommand):
 
     def _start_model(self, running: ExitStack) -> None:
         """Fetch and start the embedded model; without it the stand-in answers."""
+        if find_spec("xllamacpp") is None:
+            self.stderr.write(
+                "The embedded model's engine is not installed (pip install 'tenant-assistant[local-model]'); "
+                "a stand-in answers."
+            )
+            return
         try:
             fetch(ProgressBar(self.stdout), path=settings.ASSISTANT_LOCAL_MODEL_PATH)
         except WeightsError as exc:
