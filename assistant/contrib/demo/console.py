@@ -1,12 +1,10 @@
-"""The console script `tenant-assistant`: `demo` serves the demo from the installed package, without a checkout."""
+"""`tenant-assistant demo`: serves the demo from the installed package, without a checkout."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,13 +15,9 @@ _CHECKOUT = Path(__file__).resolve().parents[3]
 _NEEDED = ("uvicorn", "whitenoise")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the process's exit status.
-
-    Args:
-        arguments: the command line without the program's name; by default the process's own.
-    """
-    options = _parser().parse_args(arguments)
+def main() -> int:
+    """Serve the demo as the process's arguments say, and return the exit status."""
+    options = _parser().parse_args(sys.argv[2:])
     if any(find_spec(module) is None for module in _NEEDED):
         print(
             "The demo needs packages that are not installed: pip install 'tenant-assistant[demo]', "
@@ -36,22 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tenant-assistant", description="An AI assistant for each tenant.")
-    parser.add_argument("--version", action="version", version=version("tenant-assistant"))
-    commands = parser.add_subparsers(required=True, metavar="demo")
-    demo = commands.add_parser("demo", help="serve two demo tenants on 127.0.0.1")
-    demo.add_argument("--port", type=int, default=8000)
-    demo.add_argument(
+    parser = argparse.ArgumentParser(prog="tenant-assistant demo", description="Serve two demo tenants on 127.0.0.1.")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument(
         "--model",
         choices=("embedded", "none"),
         help="who answers if no provider is configured: the embedded model (1.1 GB, fetched once) or a stand-in",
     )
-    demo.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        help="where its database and files are; safe to remove when it is not running",
-    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where its database and files are")
     return parser
 
 
