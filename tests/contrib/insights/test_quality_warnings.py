@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from assistant.contrib.insights.models import QualityWarning
 from assistant.contrib.insights.services.warnings import claim_mails, finish_mail, record_warnings, send_mail
-from assistant.models import TenantLimits
+from assistant.models import TenantLimits, ToolCall
+from assistant.services.toolpolicy.blocks import block_tool
 from tests.base import Cast
-from tests.contrib.insights.rows import day_sum
+from tests.contrib.insights.rows import day_sum, ended_run
+from tests.contrib.panel.home.test_home import use_of_today
 
 pytestmark = pytest.mark.django_db
 
@@ -69,3 +71,32 @@ def test_home_shows_what_has_become_worse_to_those_whom_it_concerns(cast: Cast, 
     assert root.get(need["items"][0][2]).status_code == 200
     assert not [one for one in amys.get("/admin/").context["needs"] if "answers worse" in one["sentence"]]
     assert amys.get(need["items"][0][2]).status_code == 404
+
+
+def test_needs_begin_with_what_people_suffer_from(cast: Cast, root: Client, amys: Client) -> None:
+    weeks_then(cast, runs=40, down=10)
+    day_sum(cast, timezone.now().astimezone(UTC).date(), model="other", runs=20, failed=19)
+    use_of_today(cast.acme, 10)
+    TenantLimits.objects.update_or_create(tenant=cast.acme, defaults={"tenant_messages_per_day": 10})
+    run = ended_run(cast)
+    ToolCall.objects.create(tenant=cast.acme, run=run, call_id="w", name="refund", status="awaiting_approval")
+    block_tool(actor=cast.root, tool="current_time", reason="The clock is wrong")
+    expected = [
+        "1 limit is used up and refuses",
+        "1 assistant fails",
+        "1 assistant answers worse than in the weeks before",
+        "1 tool call waits for approval",
+    ]
+    needs = root.get("/admin/").context["needs"]
+    assert [one["sentence"] for one in needs][:5] == [*expected, "1 tool is off for everyone"]
+    assert [one["is_urgent"] for one in needs][:5] == [True, True, True, False, False]
+    assert needs[1]["items"][0][0] == "Support: 19 of 60 runs"
+    assert root.get(needs[4]["items"][0][2]).status_code == 200
+    assert [one["sentence"] for one in amys.get("/admin/").context["needs"]][:4] == expected
+
+
+def test_a_few_failures_are_no_failing_assistant(cast: Cast, root: Client) -> None:
+    today = timezone.now().astimezone(UTC).date()
+    day_sum(cast, today, runs=9, failed=9)
+    day_sum(cast, today, runs=100, failed=24, rival=True)
+    assert not [one for one in root.get("/admin/").context["needs"] if "fail" in one["sentence"]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
+from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -19,7 +20,7 @@ from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it reg
 from assistant.contrib.insights.admin.quality_page import quality_context
 from assistant.contrib.insights.admin.request import PERMISSION, read_request
 from assistant.contrib.insights.models import DaySum, QualityWarning
-from assistant.contrib.insights.services.measures import BY_SLUG
+from assistant.contrib.insights.services.measures import BY_SLUG, FAILED
 from assistant.contrib.panel.admin.base.added_links import add_link
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
@@ -33,14 +34,40 @@ QUALITY = Tab("quality", gettext_lazy("Quality"), PERMISSION)
 WORSE = "worse"
 # A warning needs somebody for so long.
 OPEN_FOR = timedelta(days=3)
+FAILING = "failing"
+# Of so many runs of two days at least, so many per cent failed.
+FAILING_RUNS, FAILING_PERCENT = 10, 25
+
+
+def failing_assistants(tenants: TenantFilter) -> list[Item]:
+    """Return the assistants of whose runs of two days many failed, those with the largest part first; one query."""
+    today = timezone.now().astimezone(UTC).date()
+    rows = tenants.rows(
+        DaySum.objects.filter(
+            tool="", day__gte=today - timedelta(days=1), tenant__is_active=True, assistant__is_active=True
+        )
+    )
+    sums = rows.order_by().values_list("assistant_id", "assistant__name", "tenant__name")
+    many = sums.annotate(all_runs=Sum("runs"), all_failed=Sum("failed")).filter(
+        all_runs__gte=FAILING_RUNS, all_failed__gte=F("all_runs") * FAILING_PERCENT / 100
+    )
+    failing = sorted(many, key=lambda row: -row[4] / row[3])[:MAX_COUNTED]
+    text = _("%(assistant)s: %(failed)d of %(runs)d runs")
+    return [
+        Item(text % {"assistant": name, "failed": failed, "runs": runs}, tenant, pk)
+        for pk, name, tenant, runs, failed in failing
+    ]
 
 
 def worse_assistants(tenants: TenantFilter) -> list[Item]:
-    """Return the assistants whose answers have become worse in the last days; those that did most first."""
+    """Return the assistants whose answers have become worse in the last days; those that did most first.
+
+    Failures are left out: they are a kind of their own.
+    """
     rows = tenants.rows(
         QualityWarning.objects.filter(
             created_at__gte=timezone.now() - OPEN_FOR, tenant__is_active=True, assistant__is_active=True
-        )
+        ).exclude(measure=FAILED.slug)
     )
     found = rows.order_by("-share").values_list("assistant__name", "measure", "share", "tenant__name", "assistant_id")
     return [
@@ -86,7 +113,15 @@ def _tab_view(page: Any) -> Callable[..., HttpResponse]:
 show_in_room("assistants", DaySum, after="assistant")
 add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
 add_link("assistant", _assistant_link)
+look_for(FAILING, failing_assistants, after="limit-reached")
 look_for(WORSE, worse_assistants, after="limit-reached")
+describe_need(
+    FAILING,
+    sentence=lambda n: ngettext("%(n)s assistant fails", "%(n)s assistants fail", n),
+    every="assistant_insights_daysum_changelist",
+    page=quality_url,
+    is_urgent=True,
+)
 describe_need(
     WORSE,
     sentence=lambda n: ngettext(
@@ -96,4 +131,5 @@ describe_need(
     ),
     every="assistant_insights_daysum_changelist",
     page=quality_url,
+    is_urgent=True,
 )

@@ -20,6 +20,7 @@ from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.blocks import read_blocks
 from assistant.services.toolpolicy.tool_settings import read_secrets
 
 # The part of a limit in per cent from which it is nearly used up.
@@ -32,7 +33,7 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing: its name, its tenant's, and the primary key of the row whose page settles it.
+    """One thing: its name, its tenant's, and the primary key of the row whose page settles it; of a tool its name.
 
     `job` is the name of the job that failed, where the thing is one and `name` alone does not say which work it is.
     `refused_at` is when a limit first refused something.
@@ -40,7 +41,7 @@ class Item:
 
     name: str
     tenant: str
-    key: int
+    key: int | str
     job: str = ""
     refused_at: datetime | None = None
 
@@ -81,6 +82,7 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
     found: dict[str, Iterable[Item]] = {
         "limit-reached": reached,
         "approval": _approvals(tenants),
+        "tool-off": _tools_off(tenants),
         "incident": _incidents(tenants),
         "limit": nearly,
         "stand-in": _without_model(tenants),
@@ -109,6 +111,13 @@ def _approvals(tenants: TenantFilter) -> list[Item]:
     return items_of(
         tenants.rows(Approval.objects.filter(tenant__is_active=True, run__is_test=False)).order_by("started_at"), "name"
     )
+
+
+def _tools_off(tenants: TenantFilter) -> list[Item]:
+    """Return the tools that are off for everyone, for operators: whoever sees all tenants."""
+    if tenants.ids is not None:
+        return []
+    return [Item(f"{tool}: {block.reason}", "", tool) for tool, block in sorted(read_blocks().items())][:MAX_COUNTED]
 
 
 def _incidents(tenants: TenantFilter) -> list[Item]:

@@ -28,11 +28,16 @@ from assistant.contrib.panel.reports.needs import Item, Need, needs
 from assistant.models import AuditEntry
 
 # For each kind: the sentence, the page that lists all items, and the page of one item.
-_KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[int], str]]] = {
+_KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[Any], str]]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
         "assistant_approval_changelist",
         "assistant_approval_change",
+    ),
+    "tool-off": (
+        lambda n: ngettext("%(n)s tool is off for everyone", "%(n)s tools are off for everyone", n),
+        "switchboard",
+        "tool_page",
     ),
     "incident": (
         lambda n: ngettext("%(n)s incident is not resolved", "%(n)s incidents are not resolved", n),
@@ -94,14 +99,28 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[int], str]]] 
 }
 
 
-def describe_need(kind: str, *, sentence: Callable[[int], str], every: str, page: str | Callable[[int], str]) -> None:
+# Kinds from which people suffer now.
+_URGENT = {"limit-reached"}
+
+
+def describe_need(
+    kind: str,
+    *,
+    sentence: Callable[[int], str],
+    every: str,
+    page: str | Callable[[Any], str],
+    is_urgent: bool = False,
+) -> None:
     """Say how pages show a kind of need that `assistant.contrib.panel.reports.needs.look_for` has added.
 
     Args:
         sentence: returns the sentence for a number of them, with `%(n)s` in its place.
         every: the name of the admin's URL of the page that lists all.
         page: that of the page of one, or a function that returns the address of one by its key.
+        is_urgent: people suffer from it now.
     """
+    if is_urgent:
+        _URGENT.add(kind)
     _KINDS[kind] = (sentence, every, page)
 
 
@@ -135,7 +154,7 @@ def shown_need(need: Need) -> dict[str, Any]:
     sentence, every, page = _KINDS[need.kind]
     number = f"{need.count}+" if need.has_more else str(need.count)
     return {
-        "is_urgent": need.kind == "limit-reached",
+        "is_urgent": need.kind in _URGENT,
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
         "items": [(_shown_name(item), item.tenant, _address(page, item.key)) for item in need.items],
@@ -143,7 +162,7 @@ def shown_need(need: Need) -> dict[str, Any]:
     }
 
 
-def _address(page: str | Callable[[int], str], key: int) -> str:
+def _address(page: str | Callable[[Any], str], key: int | str) -> str:
     return reverse(f"admin:{page}", args=[key]) if isinstance(page, str) else page(key)
 
 
