@@ -24,6 +24,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
+from assistant.contrib.docs.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
@@ -49,6 +50,8 @@ from assistant.defaults import (  # noqa: E402
 ASSISTANT_REDIS_URL = env.url("REDIS_URL", ASSISTANT_REDIS_URL, schemes=REDIS_SCHEMES)
 # A checkout has the whole library by default.
 ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
+# Its own site has no other pages that a stranger would come for.
+ASSISTANT_DOCS_PUBLIC = env.flag("ASSISTANT_DOCS_PUBLIC", True)
 
 DEBUG = env.flag("DEBUG")
 ASSISTANT_SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")

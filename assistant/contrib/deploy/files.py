@@ -35,6 +35,28 @@ _NGINX_UPLOADS = """\
     }}
 
 """
+_NGINX_BOUNDS = """\
+    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB), ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below) and
+    # ASSISTANT_BODY_TIMEOUT_SECONDS.
+    client_max_body_size {body_kib}k;
+    client_body_timeout  {body_timeout}s;
+
+"""
+# The project's other addresses have its own bounds.
+_NGINX_BOUNDS_BELOW = """\
+    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB), ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below) and
+    # ASSISTANT_BODY_TIMEOUT_SECONDS.
+    location {mount} {{
+        client_max_body_size {body_kib}k;
+        client_body_timeout  {body_timeout}s;
+        proxy_pass http://{upstream};
+    }}
+
+"""
+_NGINX_API_BOUNDS = """\
+        client_max_body_size {body_kib}k;
+        client_body_timeout  {body_timeout}s;
+"""
 _NGINX_STATIC = """\
     # What `collectstatic` has collected. Pages of other origins load the widget.
     location {url} {{
@@ -69,7 +91,10 @@ _CADDY_POLICY = """\
 """
 _CADDY_UPLOADS = """\
 	@uploads path {paths}
-	@others not path {paths}
+	@others {{
+		path {below}
+		not path {paths}
+	}}
 	request_body @uploads {{
 		max_size {upload_mib}MiB
 	}}
@@ -78,7 +103,8 @@ _CADDY_UPLOADS = """\
 	}}
 """
 _CADDY_BODIES = """\
-	request_body {{
+	@others path {below}
+	request_body @others {{
 		max_size {body_kib}KiB
 	}}
 """
@@ -108,12 +134,15 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 def _values(plan: DeploymentPlan) -> dict[str, str]:
     upstream = re.sub(r"\W", "_", plan.name)
+    mounts = tuple(dict.fromkeys((*plan.mounts, *plan.pages)))
+    has_whole_site = "/" in mounts
     sizes = {
+        "body_timeout": settings.ASSISTANT_BODY_TIMEOUT_SECONDS,
         "body_kib": settings.ASSISTANT_MAX_BODY_BYTES // 1024,
         "upload_mib": settings.ASSISTANT_MAX_UPLOAD_BYTES // 1024**2,
     }
-    below = ("ws/", *(api.prefix for api in apis()), *prefixes())
-    limited = (f"{mount}{address}".strip("/") for mount in plan.mounts for address in below)
+    apis_below = ("ws/", *(api.prefix for api in apis()), *prefixes())
+    limited = (f"{mount}{address}".strip("/") for mount in plan.mounts for address in apis_below)
     has_static = bool(plan.static_url and plan.static_root)
     static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
     patterns = " ".join(f"{path}*" for path in plan.uploads)
@@ -125,6 +154,8 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
     nginx_uploads = _NGINX_UPLOADS.format(
         paths="|".join(re.escape(path).replace(r"\*", "[^/]+") for path in plan.uploads), upstream=upstream, **sizes
     )
+    nginx_mounts = "".join(_NGINX_BOUNDS_BELOW.format(mount=mount, upstream=upstream, **sizes) for mount in mounts)
+    below = " ".join(f"{mount}*" for mount in mounts)
     return {
         **{name: str(size) for name, size in sizes.items()},
         **{name: str(getattr(plan, name)) for name in ("host", "name", "title", "directory", "user", "env_file")},
@@ -136,12 +167,14 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "container_environment": " \\\n    ".join(plan.server_environment.split()),
         "upstream": upstream,
         "role": upstream,
-        "body_timeout": str(settings.ASSISTANT_BODY_TIMEOUT_SECONDS),
         "frame_bytes": str(MAX_SERVER_FRAME),
         "instances": " ".join(f"{plan.name}@{port}" for port in plan.ports),
         "nginx_servers": "\n".join(f"    server 127.0.0.1:{port} max_fails=2 fail_timeout=5s;" for port in plan.ports),
         "caddy_servers": " ".join(f"127.0.0.1:{port}" for port in plan.ports),
         "api_paths": "|".join(limited),
+        "nginx_bodies": _NGINX_BOUNDS.format(**sizes) if has_whole_site else "",
+        "nginx_api_bodies": "" if has_whole_site else _NGINX_API_BOUNDS.format(**sizes),
+        "nginx_mounts": "" if has_whole_site else nginx_mounts,
         "nginx_uploads": nginx_uploads if plan.uploads else "",
         "nginx_host": "$host" if plan.listen == HTTPS else "$host:$server_port",
         "nginx_policy_map": _NGINX_POLICY_MAP.format(**nginx_policy) if has_policy else "",
@@ -149,7 +182,9 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "caddy_site": plan.host if plan.listen == HTTPS else f"{plan.host}:{plan.listen}",
         "caddy_policy": _CADDY_POLICY.format(**caddy_policy) if has_policy else "",
         "nginx_static": _NGINX_STATIC.format(**static) if has_static else "",
-        "caddy_bodies": (_CADDY_UPLOADS if plan.uploads else _CADDY_BODIES).format(paths=patterns, **sizes),
+        "caddy_bodies": (_CADDY_UPLOADS if plan.uploads else _CADDY_BODIES).format(
+            paths=patterns, below=below, **sizes
+        ),
         "caddy_static": _CADDY_STATIC.format(**static) if has_static else "",
         "folder_from_project": os.path.relpath(plan.folder, plan.project),
         "project_from_folder": os.path.relpath(plan.project, plan.folder),

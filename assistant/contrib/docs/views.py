@@ -1,7 +1,13 @@
-"""The pages at `/docs/`. They need no sign-in, because they contain nothing of tenants."""
+"""The pages at `docs/`: for those who may use the admin, or for everybody with `ASSISTANT_DOCS_PUBLIC`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -11,7 +17,22 @@ from assistant.contrib.docs.documents import INDEX, contents, find_document, fin
 from assistant.contrib.docs.search import MAX_QUERY, search_documents
 
 
+def _for_readers(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Let those read who may. Who is not signed in is asked to; for others there is no such page."""
+
+    @wraps(view)
+    def read(request: HttpRequest, **captured: Any) -> HttpResponseBase:
+        if settings.ASSISTANT_DOCS_PUBLIC or getattr(request.user, "is_staff", False):
+            return view(request, **captured)
+        if request.user.is_authenticated:
+            raise Http404
+        return redirect_to_login(request.get_full_path())
+
+    return read
+
+
 @require_safe
+@_for_readers
 def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
     """Show one document with the table of contents."""
     document = find_document(slug)
@@ -21,6 +42,7 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
 
 
 @require_safe
+@_for_readers
 def search(request: HttpRequest) -> HttpResponse:
     """Show the passages that match the query in `q`."""
     query = request.GET.get("q", "")[:MAX_QUERY].strip()
@@ -29,6 +51,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@_for_readers
 def image(request: HttpRequest, name: str) -> HttpResponseBase:
     """Serve an image of a document."""
     path = find_image(name)
@@ -38,6 +61,7 @@ def image(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @require_safe
+@_for_readers
 def asyncapi(request: HttpRequest) -> JsonResponse:
     """Serve the description of the websocket API as an AsyncAPI document."""
     scheme = "wss" if request.is_secure() else "ws"

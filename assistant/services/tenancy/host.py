@@ -23,6 +23,19 @@ from assistant.toolkit.guards import tenant_paths
 
 T = TypeVar("T")
 
+# Packages that projects commonly install, whose rows belong to people, to the site or to its machinery.
+THIRD_PARTY = frozenset(
+    """actstream allauth auditlog avatar axes background_task cachalot channels_postgres cms constance
+    corsheaders dbbackup django_apscheduler django_celery_beat django_celery_results django_comments django_cron
+    django_extensions django_mailbox django_otp django_q django_rq django_ses django_structlog django_tenants
+    djcelery_email djstripe drf_api_key easy_thumbnails filer guardian health_check hijack huey imagekit
+    import_export impersonate invitations jazzmin jet knox lockdown mailer maintenance_mode mptt newsletter
+    notifications oauth2_provider oidc_provider organizations pghistory pgtrigger post_office procrastinate
+    push_notifications reversion rest_framework rest_framework_api_key rest_framework_simplejwt robots rosetta
+    rules silk simple_history social_django sorl taggit tenant_users thumbnails treebeard two_factor unfold
+    user_sessions waffle wagtail watson webpush""".split()  # noqa: SIM905 - a list literal of these would fill a screen
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TenantValues:
@@ -184,6 +197,12 @@ def host_model() -> Any | None:
     return None if host is None else apps.get_model(host.tenant_model)
 
 
+def membership_model() -> Any | None:
+    """Return the model of the project's memberships, or None if it has named none."""
+    host = get_host()
+    return apps.get_model(host.membership_model) if host is not None and host.membership_model else None
+
+
 def host_row(tenant: Tenant) -> Any | None:
     """Return the project's own row that a tenant follows, or None if there is none."""
     model = host_model()
@@ -192,10 +211,17 @@ def host_row(tenant: Tenant) -> Any | None:
     return model._default_manager.filter(pk=tenant.external_id).first()
 
 
+def is_third_party(model: Any) -> bool:
+    """Return whether a model is Django's or of a package in `THIRD_PARTY`, not the project's own."""
+    package = apps.get_app_config(model._meta.app_label).name.partition(".")[0]
+    return package == "django" or package in THIRD_PARTY
+
+
 def models_without_tenant() -> list[Any]:
     """Return the project's models whose rows lead to no tenant, so that nothing can check them.
 
-    Models of Django, of this app and the user model, whose rows can belong to several tenants, are not among them.
+    Models of Django, of this app, of `THIRD_PARTY` and the user model, whose rows can belong to several tenants, are
+    not among them.
     """
     if get_host() is None:
         return []
@@ -204,7 +230,7 @@ def models_without_tenant() -> list[Any]:
     return [
         model
         for model in apps.get_models()
-        if model._meta.app_label not in ours and not model.__module__.startswith("django.")
+        if model._meta.app_label not in ours and not is_third_party(model)
         if model is not get_user_model() and not model._meta.proxy
         if model not in known.tenantless and not known.ways(model)
     ]

@@ -8,12 +8,13 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models
 
 from assistant import optional_apps
 from assistant.models import Tenant
-from assistant.services.tenancy.host import host_model
+from assistant.services.tenancy.host import host_model, is_third_party, membership_model
 from assistant.toolkit.guards.tenant_paths import MAX_HOPS, generic_keys, tenant_models
 
 VARIABLE = "assistant.tenants"
@@ -81,15 +82,20 @@ def _leads_to_tenant(model: Any, seen: tuple[Any, ...]) -> bool:
 def _host_tables(candidates: list[Model]) -> Iterator[tuple[Model, ProtectedTable]]:
     """Yield the tables whose rows lead to the host's tenants.
 
-    The user model is left out, because users are looked up before their tenant is known. So are models with a declared
-    lookup through rows that a row has many of.
+    The user model, memberships, and who may do what (rows that lead to permissions or groups, and those of packages
+    such as django-guardian) are left out, because they are read before the tenant is known. So are models with a
+    declared lookup through rows that a row has many of.
     """
     host, known = host_model(), tenant_models()
     if host is None:
         return
     left_out = {get_user_model(), *known.tenantless, *(model for model, way in known.declared.items() if way.is_shared)}
     ours = optional_apps.labels()
-    own = [model for model in candidates if model not in left_out and model._meta.app_label not in ours]
+    own = [
+        model
+        for model in candidates
+        if model not in left_out and model._meta.app_label not in ours and not _is_read_first(model)
+    ]
     declared = {model: known.declared[model].lookup.split("__") for model in own if model in known.declared}
     distances = _distances({host: 0, **{model: len(names) for model, names in declared.items()}}, own)
     for model, distance in distances.items():
@@ -100,6 +106,15 @@ def _host_tables(candidates: list[Model]) -> Iterator[tuple[Model, ProtectedTabl
         else:
             condition = _host_condition(host, model, distances)
         yield model, ProtectedTable(model._meta.db_table, condition, is_hosts=True)
+
+
+def _is_read_first(model: Model) -> bool:
+    """Return whether rows say who somebody is or what they may do, which is asked before the tenant is known."""
+    return (
+        is_third_party(model)
+        or model is membership_model()
+        or any(key.related_model in (Group, Permission) for key in _keys(model))
+    )
 
 
 def _distances(start: Mapping[Model, int], candidates: list[Model]) -> dict[Model, int]:

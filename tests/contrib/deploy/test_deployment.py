@@ -116,6 +116,16 @@ def accepted(folder: Path, *command: str, **environment: str) -> str:
 
 
 @pytest.mark.proxies
+def test_only_the_assistants_addresses_of_a_host_have_its_bounds_of_bodies() -> None:
+    files = deployment_files(HOST)
+    bounded = re.findall(
+        r"\n    location ([^{]+) \{\n(?:        [^\n]+\n)*?        client_max_body_size", files["nginx.conf"]
+    )
+    assert [address for address in bounded if "help/assistant" not in address] == ["~ ^(/imports/|/photos/)"]
+    assert "\n    client_max_body_size" not in files["nginx.conf"]
+    assert "\t@others {\n\t\tpath /help/assistant/*\n" in files["Caddyfile"]
+
+
 @PLANS
 def test_nginx_accepts_its_file(plan: DeploymentPlan, tmp_path: Path, certificate: tuple[str, str]) -> None:
     pem, key = certificate
