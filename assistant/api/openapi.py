@@ -42,6 +42,7 @@ MESSAGE = {
     "versions": None,
     "created_at": "2026-11-21T09:30:04Z",
     "feedback": {"rating": 1, "comment": ""},
+    "added": {},
 }
 APPROVAL = {
     "call_id": "call_1",

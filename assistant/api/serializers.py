@@ -156,6 +156,7 @@ class MessageOut(ApiSerializer):
     versions = VersionsOut(allow_null=True, help_text="Of a question that was changed, or another answer; else null.")
     created_at = serializers.DateTimeField()
     feedback = FeedbackOut(allow_null=True)
+    added = serializers.DictField(help_text="What optional apps add to an answer, by their names, such as `receipts`.")
 
 
 class MessagePage(ApiSerializer):

@@ -23,6 +23,7 @@ from assistant.pages.signed_in import signed_in
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.brands import brand_of
+from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
@@ -33,7 +34,6 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
-from assistant.services.runs.reading.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 

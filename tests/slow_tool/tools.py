@@ -1,4 +1,4 @@
-"""Tools that tests need: one never ends, others forget their tenant, draw, break, count, wait, or have settings."""
+"""Tools that tests need: one never ends, others forget their tenant, find, draw, break, count, wait or are set."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def draw_a_chart() -> ToolResult:
 def break_down() -> str:
     """Break down."""
     raise RuntimeError("out of machine oil")
+
+
+@tool(enabled_by_default=True, read_only=True)
+def find_parcel(number: int) -> dict[str, float | int | str]:
+    """Find a parcel."""
+    return {"number": number, "weight_kg": 12.5, "url": f"https://parcels.example/{number}"}
 
 
 _numbers = itertools.count(1)

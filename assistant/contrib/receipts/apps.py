@@ -17,8 +17,8 @@ class ReceiptsConfig(OptionalApp):
 
     def register(self) -> None:
         from assistant.services import tenant_events
+        from assistant.services.conversations.added_details import add_detail
         from assistant.services.runs.extensions.added import add_run_extension
-        from assistant.services.runs.reading.added_details import add_detail
 
         add_run_extension(
             NAME,
@@ -29,6 +29,9 @@ class ReceiptsConfig(OptionalApp):
             NAME,
             read="assistant.contrib.receipts.services.reading.shown_receipts",
             script="assistant/receipts/receipts.js",
+            event="answer.receipts",
+            annotate="assistant.contrib.receipts.services.telling.annotations_of",
+            note="assistant.contrib.receipts.services.telling.note_of",
         )
         tenant_events.add_event(
             "answer.unsupported",

@@ -8,6 +8,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
+from assistant.services.conversations.added_details import notes
 from assistant.services.conversations.pagination import ClientMessage, client_messages
 from assistant.services.conversations.paths import shown_tree
 from assistant.services.tenancy.members import Member
@@ -53,6 +54,7 @@ def as_markdown(*, member: Member, conversation: Conversation) -> str:
             parts.append(_remark(gettext("cut off when the server stopped, and written again below")))
         elif one.is_partial:
             parts.append(_remark(gettext("cut off")))
+        parts += [_remark(line) for line in notes(one.added)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -101,6 +103,8 @@ def _entry(one: ClientMessage) -> dict[str, Any]:
         entry["cut_reason"] = one.cut_reason
     if one.feedback:
         entry["feedback"] = {"rating": one.feedback.rating, "comment": one.feedback.comment}
+    if one.added:
+        entry["added"] = dict(one.added)
     return {**entry, "created_at": one.created_at.isoformat()}
 
 

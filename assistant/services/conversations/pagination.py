@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from assistant.models import Conversation, Feedback
 from assistant.models import Message as MessageRow
+from assistant.services.conversations.added_details import added_details
 from assistant.services.conversations.conversations import conversations_of
 from assistant.services.conversations.paths import NamedVersion, on_path, shown_tree, versions_of
 from assistant.services.tenancy.members import Member
@@ -37,7 +38,7 @@ class InvalidCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ClientMessage:
-    """A message as clients see it, with the member's own feedback."""
+    """A message as clients see it, with the member's own feedback, and what optional apps add to an answer."""
 
     id: str
     position: int
@@ -54,6 +55,7 @@ class ClientMessage:
     versions: NamedVersion | None
     created_at: datetime
     feedback: Feedback | None
+    added: Mapping[str, Any] = field(default_factory=dict)
 
 
 def conversation_page(
@@ -116,6 +118,8 @@ def client_messages(
     messages = list(rows.select_related("run").order_by("position"))
     given = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=messages)
     feedback = {row.message_id: row for row in given}
+    answers = {row.run.pk: row.run for row in messages if row.run and _is_answer(row)}
+    added = added_details(member=member, runs=answers.values())
     return [
         ClientMessage(
             id=row.message_id,
@@ -133,9 +137,14 @@ def client_messages(
             versions=(versions or {}).get(row.position),
             created_at=row.created_at,
             feedback=feedback.get(row.pk),
+            added=added.get(row.run_id or 0, {}) if _is_answer(row) else {},
         )
         for row in messages
     ]
+
+
+def _is_answer(row: MessageRow) -> bool:
+    return row.role == MessageRow.Role.ASSISTANT and bool(row.content) and not row.is_superseded
 
 
 def _encode(text: str) -> str:

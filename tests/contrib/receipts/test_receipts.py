@@ -124,6 +124,20 @@ def test_values_of_earlier_runs_keep_their_first_source(cast: Cast) -> None:
     assert [source["callId"] for source in mark["sources"]] == [*calls_of(first), *calls_of(again)]
 
 
+def test_a_citation_of_a_number_that_was_not_offered_is_marked(cast: Cast) -> None:
+    document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
+    search = ToolCall("call-1", "search_docs", '{"query": "returned parcels"}')
+    number = f"{document.pk}.{document.passages.get().position}"
+    (days, cited) = receipt_of(ask(cast, [search, f"Within 30 days [{number}], as it says [99]."]))["marks"]
+    assert (days["kind"], days.get("reason")) == ("number", None)
+    assert (cited["text"], cited["kind"], cited["reason"]) == ("[99]", "citation", "not_offered")
+    assert Receipt.objects.get().unsupported == 1
+    # Without passages, brackets are something else.
+    assert [mark["text"] for mark in receipt_of(ask(cast, [parcel(), "It weighs 12.5 kg [99]."]))["marks"]] == [
+        "12.5 kg"
+    ]
+
+
 def test_passages_are_sources_and_go_with_their_document(cast: Cast) -> None:
     document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
     search = ToolCall("call-1", "search_docs", '{"query": "returned parcels"}')

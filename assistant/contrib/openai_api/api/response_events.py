@@ -15,12 +15,13 @@ from typing import Any
 
 from assistant.contrib.openai_api.api.shapes import CompletionFailed, failure_of
 from assistant.contrib.openai_api.error_bodies import CODES
-from assistant.contrib.openai_api.services.responses.output_items import ItemWriter, ids_of, text_part
+from assistant.contrib.openai_api.services.responses.output_items import ItemWriter, annotation_part, ids_of, text_part
 from assistant.contrib.openai_api.services.responses.stored import body_of, find_response, response_body, usage_of
 from assistant.core.conversation.drafts import REASONING_SUFFIX
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import ToolCall
+from assistant.services.conversations.added_details import annotations, detail_of_event
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import as_mapping, decode_event
 from assistant.services.eventlog.log import Entry
@@ -83,7 +84,7 @@ class ResponseEvents:
     async def load(self, member: Member, key: RunKey) -> None:
         run = await in_database(find_response, member=member, response=self.id, unstored=(self.id,))
         if run is not None:
-            self.body = await in_database(response_body, run)
+            self.body = await in_database(response_body, member, run)
 
     def take(self, entry: Entry) -> Iterator[Part]:
         if entry.is_end and not self._is_begun:
@@ -161,10 +162,23 @@ class ResponseEvents:
                 yield self._done(opened.index, self._writer.reasoning(_spoken(message_id), opened.text, "completed"))
             case events.Custom(name="message.cut", value=value):
                 self._cut = str(value["reason"])
+            case events.Custom(name=name, value=value) if added := detail_of_event(name, value):
+                yield from self._annotate(value["messageId"], added)
             case events.RunFinished():
                 yield from self._finish(event)
             case _:
                 yield from self._take_call(event)
+
+    def _annotate(self, message_id: str, added: Mapping[str, Any]) -> Iterator[Part]:
+        """Add annotations to a message that is complete."""
+        opened = self._texts.get(message_id)
+        if opened is None:
+            return
+        parts = [annotation_part(one) for one in annotations(added)]
+        self._output[opened.index]["content"][0]["annotations"] = parts
+        where = self._place(opened) | {"content_index": 0}
+        for number, part in enumerate(parts):
+            yield self.event("response.output_text.annotation.added", **where, annotation_index=number, annotation=part)
 
     def _take_call(self, event: Event) -> Iterator[Part]:
         match event:

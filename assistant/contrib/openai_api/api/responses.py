@@ -164,7 +164,7 @@ async def _retrieve(request: HttpRequest, caller: Caller, response: str) -> Http
     if query.get("stream", "false").lower() != "true":
         if "starting_after" in query:
             raise InvalidRequest("starting_after", "is only allowed when stream is true.")
-        return JsonResponse(await in_database(response_body, run))
+        return JsonResponse(await in_database(response_body, caller.member, run))
     after = number_in(query, "starting_after", least=0, most=2**31) if "starting_after" in query else -1
     async with AsyncExitStack() as slot:
         await slot.enter_async_context(stream_slot(caller.member))
@@ -230,7 +230,7 @@ async def _cancel(request: HttpRequest, caller: Caller, response: str) -> HttpRe
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             pass
-    return JsonResponse(await in_database(response_body, run))
+    return JsonResponse(await in_database(response_body, caller.member, run))
 
 
 async def _input_items(request: HttpRequest, caller: Caller, response: str) -> HttpResponseBase:

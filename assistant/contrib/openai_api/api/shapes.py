@@ -17,6 +17,7 @@ from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.models import Assistant
+from assistant.services.conversations.added_details import Annotation, annotations, detail_of_event
 from assistant.services.conversations.pagination import ClientMessage
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import decode_event
@@ -126,8 +127,14 @@ class CompletionHeader:
         message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
         if answer.tool_calls:
             message["tool_calls"] = answer.tool_calls
+        message.update(answer.told)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
         return self.part("chat.completion", [choice], usage=answer.usage)
+
+
+def _url_citation(annotation: Annotation, place: int) -> dict[str, Any]:
+    cited = {"start_index": place + annotation.start, "end_index": place + annotation.end}
+    return {"type": "url_citation", "url_citation": {**cited, "title": annotation.title, "url": annotation.url}}
 
 
 def _is_answer(message: ClientMessage) -> bool:
@@ -151,8 +158,11 @@ class Answer:
         self._is_queued = False
         # The run ended in the queue.
         self.was_refused = False
+        # Of the message: links, and all that optional apps have added.
+        self.told: dict[str, Any] = {}
         self._texts: list[str] = []
         self._text_id = ""
+        self._places: dict[str, int] = {}
         self._calls: dict[str, dict[str, Any]] = {}
 
     @property
@@ -177,10 +187,12 @@ class Answer:
         self._load_stored(outcome.messages)
 
     def _load_stored(self, messages: Sequence[ClientMessage]) -> None:
-        self._texts = [
-            text if number == 0 else TEXT_SEPARATOR + text
-            for number, text in enumerate(one.content for one in messages if _is_answer(one))
-        ]
+        answers = [one for one in messages if _is_answer(one)]
+        for number, one in enumerate(answers):
+            self._texts.append(one.content if number == 0 else TEXT_SEPARATOR + one.content)
+            self._places[one.id] = len(self.text) - len(one.content)
+        for one in answers:
+            self._tell(one.id, one.added)
         for call in (call for one in messages for call in one.tool_calls):
             function = {"name": call["name"], "arguments": call["arguments"]}
             self._calls[call["id"]] = {"id": call["id"], "type": "function", "function": function}
@@ -196,6 +208,8 @@ class Answer:
                 message_id = without_part(message_id)
                 if self._text_id and message_id != self._text_id:
                     delta = TEXT_SEPARATOR + delta
+                if message_id != self._text_id:
+                    self._places[message_id] = len(self.text) + len(TEXT_SEPARATOR if self._texts else "")
                 self._text_id = message_id
                 self._texts.append(delta)
                 yield delta
@@ -208,6 +222,8 @@ class Answer:
                 self._texts.clear()
             case events.Custom(name="message.cut", value=value):
                 self.finish_reason = str(value["reason"])
+            case events.Custom(name=name, value=value) if added := detail_of_event(name, value):
+                self._tell(value["messageId"], added)
             case events.RunFinished():
                 self._finish(event)
                 if self._is_joined and self.text:
@@ -216,6 +232,15 @@ class Answer:
                 failure = failure_of(event, was_queued=was_queued)
                 self.was_refused = failure.retry_after is not None
                 raise failure
+
+    def _tell(self, message_id: str, added: Mapping[str, Any]) -> None:
+        place = self._places.get(message_id)
+        if not added or place is None:
+            return
+        self.told["added"] = dict(added)
+        links = [one for one in annotations(added) if one.url]
+        if links:
+            self.told["annotations"] = [_url_citation(one, place) for one in links]
 
     def _finish(self, event: events.RunFinished) -> None:
         outcome = event.outcome

@@ -106,6 +106,8 @@ async def _replayed_stream(body: dict[str, Any], *, with_usage: bool) -> AsyncIt
     if message.get("tool_calls"):
         calls = [{"index": index, **call} for index, call in enumerate(message["tool_calls"])]
         yield _event(header.chunk({"tool_calls": calls}, **more))
+    if told := {name: message[name] for name in ("annotations", "added") if name in message}:
+        yield _event(header.chunk(told, **more))
     yield _event(header.chunk({}, choice["finish_reason"], **more))
     if with_usage:
         yield _event(header.part("chat.completion.chunk", [], usage=body["usage"]))
@@ -135,6 +137,8 @@ async def _stream(
     if answer.tool_calls:
         calls = [{"index": index, **call} for index, call in enumerate(answer.tool_calls)]
         yield _event(header.chunk({"tool_calls": calls}, **more))
+    if answer.told:
+        yield _event(header.chunk(answer.told, **more))
     yield _event(header.chunk({}, answer.finish_reason, **more))
     if with_usage:
         yield _event(header.part("chat.completion.chunk", [], usage=answer.usage))

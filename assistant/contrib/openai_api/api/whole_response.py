@@ -30,6 +30,9 @@ def events_of(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield event("response.content_part.added", **at, part=text_part(""))
                 yield event("response.output_text.delta", **at, delta=part["text"], logprobs=[])
                 yield event("response.output_text.done", **at, text=part["text"], logprobs=[])
+                for number, annotation in enumerate(part["annotations"]):
+                    named = {"annotation_index": number, "annotation": annotation}
+                    yield event("response.output_text.annotation.added", **at, **named)
                 yield event("response.content_part.done", **at, part=part)
             case "function_call":
                 yield event("response.output_item.added", output_index=index, item={**started, "arguments": ""})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _LIST_NUMBER = re.compile(r"^[ \t>]*(?:#{1,6}[ \t]+)?\d{1,3}[.)](?=\s)", re.MULTILINE)
 _CITATION = re.compile(r"\[\d{1,9}(?:\.\d{1,9})?(?:[,;] ?\d{1,9}(?:\.\d{1,9})?){0,9}\](?!\()")
+_NUMBER = re.compile(r"[\d.]+")
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}(?:\s+\"[^\"\n]{0,300}\")?\)")
 _URL = re.compile(r"\b(?:https?|ftp|mailto):[^\s<>)\]|]+", re.IGNORECASE)
 _FORMULA = re.compile(r"\$\$.+?\$\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
@@ -19,6 +21,26 @@ _STEP = re.compile(
 
 def masked(markdown: str) -> str:
     """Return a text of the same length in which all that is no prose is blank."""
+    prose = _without_code(markdown)
+    text = list(prose)
+    for pattern in (_FORMULA, _URL, _TARGET, _CITATION, _LIST_NUMBER, _STEP):
+        for found in pattern.finditer(prose):
+            _blank(text, *found.span())
+        prose = "".join(text)
+    return prose
+
+
+def unoffered_citations(markdown: str, offered: AbstractSet[str]) -> list[tuple[int, int]]:
+    """Return the places of citations, such as `[3]` and `[3, 7.2]`, that name a number which is not `offered`."""
+    return [
+        found.span()
+        for found in _CITATION.finditer(_without_code(markdown))
+        if not offered >= set(_NUMBER.findall(found[0]))
+    ]
+
+
+def _without_code(markdown: str) -> str:
+    """Return a text of the same length in which blocks of code are blank."""
     text = list(markdown)
     fence = ""
     place = 0
@@ -30,12 +52,7 @@ def masked(markdown: str) -> str:
         if is_fence and mark is not None:
             fence = "" if fence else mark[1]
         place += len(line)
-    prose = "".join(text)
-    for pattern in (_FORMULA, _URL, _TARGET, _CITATION, _LIST_NUMBER, _STEP):
-        for found in pattern.finditer(prose):
-            _blank(text, *found.span())
-        prose = "".join(text)
-    return prose
+    return "".join(text)
 
 
 def _blank(text: list[str], start: int, end: int) -> None:

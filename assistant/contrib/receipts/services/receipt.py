@@ -10,7 +10,7 @@ from typing import Any
 from assistant.contrib.receipts.matching.claims import Done, claims_of
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
 from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, Mark, marks_of
-from assistant.contrib.receipts.matching.prose import masked
+from assistant.contrib.receipts.matching.prose import masked, unoffered_citations
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.core.values.messages import Message
 
@@ -70,12 +70,38 @@ def make_receipt(
     steps = Steps()
     prose = masked(answer)
     marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]
+    marks += _unoffered(answer, facts, messages)
+    marks.sort(key=lambda mark: int(mark["start"]))
     claims = claims_of(answer, calls, facts.words)
     actions = [
         {"start": claim.start, "end": claim.end, "text": claim.verb, **({"tool": claim.tool} if claim.tool else {})}
         for claim in claims
     ]
     return MadeReceipt(marks, actions, steps.count)
+
+
+def _unoffered(answer: str, facts: Facts, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the marks of citations that name a number under which the model was given no passage.
+
+    None if it was given no passages: brackets are something else then. Nor if files were attached, whose passages have
+    numbers that only the run knows.
+    """
+    offered = {source.number for source in facts.sources if source.kind == "passage" and source.number}
+    has_files = any(not file.is_image for message in messages for file in message.attachments)
+    if not offered or has_files:
+        return []
+    return [
+        {
+            "start": start,
+            "end": end,
+            "text": answer[start:end],
+            "occurrence": answer.count(answer[start:end], 0, start),
+            "kind": "citation",
+            "sources": [],
+            "reason": "not_offered",
+        }
+        for start, end in unoffered_citations(answer, offered)[:MAX_SOURCES]
+    ]
 
 
 def facts_of(messages: Sequence[Message], now: datetime) -> Facts:

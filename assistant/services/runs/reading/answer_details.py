@@ -10,7 +10,7 @@ from django.db.models import Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Feedback, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
-from assistant.services.runs.reading.added_details import added_details
+from assistant.services.conversations.added_details import added_details
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp

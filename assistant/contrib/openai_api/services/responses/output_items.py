@@ -7,12 +7,15 @@ run; their `server_label` is the assistant.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.contrib.openai_api.services.responses.ids import file_id, item_id
 from assistant.core.values.messages import Message, ToolCall
+from assistant.services.conversations.added_details import Annotation, annotations
+
+NOTHING_ADDED: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,11 @@ class ItemWriter:
     label: str
     own_tools: frozenset[str] = field(default_factory=frozenset)
 
-    def message(self, message_id: str, text: str | None, status: str) -> dict[str, Any]:
+    def message(
+        self, message_id: str, text: str | None, status: str, annotations: Sequence[Annotation] = ()
+    ) -> dict[str, Any]:
         """Return a message of the assistant; `text` is None before it has begun."""
-        content = [] if text is None else [text_part(text)]
+        content = [] if text is None else [text_part(text, annotations)]
         identity = item_id("msg", self.conversation, message_id)
         return {"id": identity, "type": "message", "status": status, "role": "assistant", "content": content}
 
@@ -100,6 +105,7 @@ class ItemWriter:
         pending: Collection[str] = (),
         waiting: Collection[str] = (),
         failed: Collection[str] = (),
+        added: Mapping[str, Any] = NOTHING_ADDED,
     ) -> list[dict[str, Any]]:
         """Return the messages that a run has added as items.
 
@@ -107,8 +113,12 @@ class ItemWriter:
             pending: the ids of the caller's own calls that it ended with.
             waiting: those of the calls that wait for approval.
             failed: those of the calls of the server's tools that failed, or were refused.
+            added: what optional apps add to the answer, by their names.
         """
         results = {one.tool_call_id: one.content for one in messages if one.role == "tool"}
+        told: dict[str, dict[str, Any]] = {}
+        for name, value in added.items():
+            told.setdefault(value["messageId"], {})[name] = value
         items: list[dict[str, Any]] = []
         own: list[dict[str, Any]] = []
         approvals: list[dict[str, Any]] = []
@@ -116,9 +126,8 @@ class ItemWriter:
             if message.reasoning:
                 items.append(self.reasoning(message.id, message.reasoning, "completed"))
             if message.content:
-                items.append(
-                    self.message(message.id, message.content, "incomplete" if message.is_partial else "completed")
-                )
+                status = "incomplete" if message.is_partial else "completed"
+                items.append(self.message(message.id, message.content, status, annotations(told.get(message.id, {}))))
             for call in message.tool_calls:
                 if call.id in pending:
                     own.append(self.function_call(call, "completed"))
@@ -131,8 +140,22 @@ class ItemWriter:
         return [*items, *own, *approvals]
 
 
-def text_part(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+def text_part(text: str, annotations: Sequence[Annotation] = ()) -> dict[str, Any]:
+    return {
+        "type": "output_text",
+        "text": text,
+        "annotations": [annotation_part(one) for one in annotations],
+        "logprobs": [],
+    }
+
+
+def annotation_part(annotation: Annotation) -> dict[str, Any]:
+    """Return an annotation: a link, or a passage as a file."""
+    if annotation.url:
+        place = {"start_index": annotation.start, "end_index": annotation.end}
+        return {"type": "url_citation", **place, "title": annotation.title, "url": annotation.url}
+    named = {"file_id": annotation.document, "filename": annotation.title}
+    return {"type": "file_citation", **named, "index": annotation.end}
 
 
 def ids_of(interrupts: Iterable[Any]) -> frozenset[str]:

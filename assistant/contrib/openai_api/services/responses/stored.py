@@ -16,6 +16,7 @@ from assistant.contrib.openai_api.services.responses.output_items import ItemWri
 from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
+from assistant.services.conversations.added_details import added_details
 from assistant.services.conversations.stored_messages import to_message
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.runs.reading.stored_thread import readable_runs
@@ -70,7 +71,7 @@ def writer_for(conversation: uuid.UUID, assistant: str, echo: Mapping[str, Any])
     return ItemWriter(conversation, assistant, frozenset(name for name in named if name not in registry))
 
 
-def response_body(run: Run) -> dict[str, Any]:
+def response_body(member: Member, run: Run) -> dict[str, Any]:
     """Return a response as its caller reads it. The output of one in progress is empty."""
     _, added = _messages_of(run)
     ending = run.ending or {}
@@ -81,6 +82,7 @@ def response_body(run: Run) -> dict[str, Any]:
         pending=outcome.get("pendingToolCallIds") or (),
         waiting=ids_of(outcome.get("interrupts") or ()),
         failed=set(calls.values_list("call_id", flat=True)),
+        added=added_details(member=member, runs=[run]).get(run.pk, {}),
     )
     status = STATUSES[run.status]
     is_cut = status == "completed" and any(one.is_partial for one in added)

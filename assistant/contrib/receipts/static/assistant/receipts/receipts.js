@@ -72,6 +72,7 @@ const derivedText = {
 
 const reasonText = {
   not_found: () => gettext("Not found in what was looked up"),
+  not_offered: () => gettext("No passage with this number was given"),
   other_row: () => gettext("Not found there: it belongs to another row of what was looked up"),
 };
 

@@ -1,0 +1,82 @@
+"""The page *Receipts* of the control panel: where values and claims of answers have no source, and which answers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.contrib.panel.admin.base.picker import reported_tenants
+from assistant.contrib.panel.admin.base.rooms import Link, show_in_room
+from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.counting import KINDS, MAX_ANSWERS, MAX_LINES, answers_amiss, counted, lines_by
+
+PERMISSION = "conversations"
+DAYS = (7, 30, 90)
+TITLES = {
+    "assistant": gettext_lazy("Assistant"),
+    "prompt": gettext_lazy("Version of the prompt"),
+    "model": gettext_lazy("Model"),
+    "tool": gettext_lazy("Tool"),
+}
+
+
+@admin.register(Receipt)
+class ReceiptAdmin(admin.ModelAdmin[Receipt]):
+    """In place of the list of receipts stands the page. Receipts are made by the program, and changed by nobody."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_operator(request) or bool(permitted_of(request).tenants(PERMISSION))
+
+    def has_view_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
+        allowed = self.has_module_permission(request)
+        if obj is None or is_operator(request):
+            return allowed
+        return obj.tenant_id in permitted_of(request).tenants(PERMISSION)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
+        return False
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the counts of some days by one kind, and the newest answers with something amiss."""
+        if not self.has_view_permission(request):
+            return cast(HttpResponse, super().changelist_view(request, extra_context))
+        by = next((kind for kind in KINDS if kind == request.GET.get("by")), KINDS[0])
+        days = next((one for one in DAYS if str(one) == request.GET.get("days")), DAYS[1])
+        tenants = reported_tenants(request, PERMISSION)
+        rows = tenants.rows(counted(since=timezone.now() - timedelta(days=days)))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Receipts"),
+            "opts": self.model._meta,
+            "days": [Link(_("%(n)s days") % {"n": one}, f"?by={by}&days={one}", one == days) for one in DAYS],
+            "tabs": [Link(str(TITLES[kind]), f"?by={kind}&days={days}", kind == by) for kind in KINDS],
+            "heading": TITLES[by],
+            "by": by,
+            "lines": lines_by(by, rows),
+            "most": MAX_LINES,
+            "most_answers": MAX_ANSWERS,
+            "answers": [(row, _conversation(row)) for row in answers_amiss(rows)],
+        }
+        return TemplateResponse(request, "admin/assistant/receipts/page.html", context)
+
+
+def _conversation(row: Receipt) -> str:
+    return reverse("admin:assistant_conversation_change", args=[row.run.conversation_id])
+
+
+show_in_room("conversations", Receipt, after="feedback")

@@ -1,0 +1,62 @@
+"""Tells of a receipt outside the chat: as annotations of links and documents, and as a line of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext
+
+from assistant.services.conversations.added_details import Annotation
+
+# Values that one line of an export names.
+MAX_NAMED = 20
+
+
+def annotations_of(receipt: Mapping[str, Any]) -> list[Annotation]:
+    """Return for each value the first of its sources that has an address or is a passage, if there is one."""
+    found = (_annotation(mark) for mark in receipt["marks"])
+    return [one for one in found if one is not None]
+
+
+def note_of(receipt: Mapping[str, Any]) -> str:
+    """Return what no source supports, and where the other values of an answer come from; "" if it has none."""
+    marks = receipt["marks"]
+    places = dict.fromkeys(place for mark in marks if mark["sources"] and (place := _place(mark["sources"][0])))
+    lines = [
+        (gettext("Looked up in: %(places)s."), "places", places),
+        (
+            gettext("Not found in what was looked up: %(values)s."),
+            "values",
+            dict.fromkeys(mark["text"] for mark in marks if "reason" in mark),
+        ),
+        (
+            gettext("Claimed, and done by no tool: %(actions)s."),
+            "actions",
+            dict.fromkeys(action["text"] for action in receipt["actions"] if "tool" not in action),
+        ),
+    ]
+    return " ".join(sentence % {name: ", ".join(list(named)[:MAX_NAMED])} for sentence, name, named in lines if named)
+
+
+def _annotation(mark: Mapping[str, Any]) -> Annotation | None:
+    for source in mark["sources"]:
+        if source["kind"] == "passage":
+            return Annotation(mark["start"], mark["end"], source["title"], document=source["id"])
+        url = str(source.get("url") or "")
+        if urlsplit(url).scheme in ("http", "https"):
+            return Annotation(mark["start"], mark["end"], source["tool"], url=url)
+    return None
+
+
+def _place(source: Mapping[str, Any]) -> str:
+    match source["kind"]:
+        case "tool":
+            return f"`{source['tool']}`"
+        case "passage":
+            return str(source["title"])
+        case "message":
+            return gettext("your message")
+        case _:
+            return ""

@@ -1,0 +1,119 @@
+"""Details of answers that optional apps add: what clients get of them, and the scripts that show them in the chat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from django.templatetags.static import static
+
+from assistant.models import Assistant, Run
+from assistant.services.tenancy.members import Member
+
+
+class Reader(Protocol):
+    """Returns what a member may see of some of their runs, by the runs' ids, as JSON values."""
+
+    def __call__(self, *, member: Member, runs: Collection[Run]) -> Mapping[int, Any]:
+        """Read it. It is called once for all answers that are shown at once, and may query."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """Where one place of an answer comes from, for clients that know only links and documents.
+
+    Attributes:
+        start, end: the place in the answer's Markdown, in Unicode characters.
+        url: the address of the source; "" for a document.
+        document: the id of the passage; "" for an address.
+    """
+
+    start: int
+    end: int
+    title: str
+    url: str = ""
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    read: str
+    script: str
+    event: str
+    annotate: str
+    note: str
+
+    @staticmethod
+    def call(name: str, *given: Any, **named: Any) -> Any:
+        """Call the function with a dotted name, which is imported the first time."""
+        module, _, function = name.rpartition(".")
+        return cast(Callable[..., Any], getattr(import_module(module), function))(*given, **named)
+
+
+_added: dict[str, _Detail] = {}
+
+
+def add_detail(extension: str, *, read: str, script: str, event: str = "", annotate: str = "", note: str = "") -> None:
+    """Add what an extension has stored of runs to the details of their answers, under the extension's name.
+
+    Args:
+        extension: its name, as in `add_run_extension`. Assistants without it show nothing.
+        read: the dotted name of a `Reader`, which is imported when it is first called.
+        script: the static file of a module, which the chat fetches with the first answer that has the detail. It
+            exports `show({ turn, details, answerOf, cardOf, announce })`.
+        event: the `CUSTOM` event that tells of it before the run ends, whose value has the `messageId` of the answer.
+        annotate: the dotted name of a function that takes a value, as read or as the event has it, and returns
+            `Annotation`s.
+        note: the dotted name of a function that takes a value as read, and returns a line for a conversation that is
+            exported as Markdown, or "".
+    """
+    _added[extension] = _Detail(read, script, event, annotate, note)
+
+
+def detail_scripts() -> dict[str, str]:
+    """Return the addresses of the scripts by the names of the details."""
+    return {name: static(detail.script) for name, detail in _added.items()}
+
+
+def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[str, Any]]:
+    """Return the details that apps add to runs of a member, by the runs' ids and the details' names."""
+    found: dict[int, dict[str, Any]] = {}
+    if not _added:
+        return found
+    assistants = Assistant.objects.filter(tenant_id=member.tenant_id, pk__in={run.assistant_id for run in runs})
+    extensions = dict(assistants.exclude(extensions=[]).values_list("pk", "extensions"))
+    for name, detail in _added.items():
+        having = [run for run in runs if name in extensions.get(run.assistant_id, ())]
+        if having:
+            for pk, value in _Detail.call(detail.read, member=member, runs=having).items():
+                found.setdefault(pk, {})[name] = value
+    return found
+
+
+def annotations(added: Mapping[str, Any]) -> list[Annotation]:
+    """Return the annotations of an answer with these details, in the order of their places."""
+    found = [
+        annotation
+        for name, value in added.items()
+        if name in _added and _added[name].annotate
+        for annotation in cast(Sequence[Annotation], _Detail.call(_added[name].annotate, value))
+    ]
+    return sorted(found, key=lambda one: (one.start, one.end))
+
+
+def detail_of_event(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the details that a `CUSTOM` event tells of, by their names; nothing for other events."""
+    return {extension: value for extension, detail in _added.items() if detail.event == name}
+
+
+def notes(added: Mapping[str, Any]) -> list[str]:
+    """Return the lines on an answer with these details, for an export."""
+    lines = (
+        str(_Detail.call(_added[name].note, value))
+        for name, value in added.items()
+        if name in _added and _added[name].note
+    )
+    return [line for line in lines if line]
