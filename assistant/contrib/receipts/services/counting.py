@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, get_args
 
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Sum, Value, When
@@ -44,11 +43,6 @@ class Line:
     def percent(self) -> float:
         """Which part of the values no source has, in percent."""
         return 100 * self.unsupported / self.values if self.values else 0.0
-
-
-def counted(*, since: datetime) -> QuerySet[Receipt]:
-    """Return the receipts of all tenants that count: tests of prompts do not."""
-    return Receipt.objects.filter(created_at__gte=since, run__is_test=False)
 
 
 def lines_by(by: By, rows: QuerySet[Receipt]) -> list[Line]:
