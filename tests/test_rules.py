@@ -183,7 +183,8 @@ ALLOWED = {
     (SQL, "assistant/services/tenancy/row_level_security.py:remove"): "an operator's command, with quoted names",
     (SQL, "assistant/services/knowledge/full_text.py:remove_deleted"): "the index of all tenants, without a parameter",
     (SQL, "assistant/services/tenancy/row_level_security.py:with_tenants"): "hands on the statement that it was given",
-    (SQL, "assistant/services/knowledge/full_text.py:_matches"): "a full-text search in the tenant's own passages",
+    (SQL, "assistant/services/knowledge/full_text.py:_counts"): "a full-text search in the tenant's own passages",
+    (SQL, "assistant/services/knowledge/full_text.py:_candidates"): "a full-text search in the tenant's own passages",
     (HTML, "assistant/contrib/docs/templates/assistant/docs/page.html"): "the documents of this repository",
     (
         HTML,

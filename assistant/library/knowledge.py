@@ -1,16 +1,20 @@
-"""The knowledge tool: searches the tenant's documents and returns passages with their sources."""
+"""The knowledge tools: search the tenant's documents, and read on in one; both return passages with their sources."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
+from assistant.models.knowledge import Passage
 from assistant.services.knowledge.citations import INSTRUCTION
 from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.overview import described
+from assistant.services.knowledge.reading_on import passages_around
 from assistant.services.knowledge.trust import untrusted_documents
-from assistant.toolkit import Example, Param, ToolContext, tool
+from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +37,81 @@ class DocumentSearch:
     note: str
 
 
+async def _describe(context: ToolContext) -> str:
+    return f"Search the company's documents. {await described(context.tenant.pk)}"
+
+
+Wording = Annotated[str, Param(min_length=1, max_length=500)]
+
+
 @tool(
     title=_("Search documents"),
     read_only=True,
+    describe=_describe,
     examples=[
+        # No word of the question is in the wordings: a model that copies questions finds nothing in other words.
         Example(
             "how do I bring a zebra to the office?",
-            {"query": "bring zebra to office"},
+            {
+                "queries": [
+                    "Large animals may enter company premises if they are registered at the gate.",
+                    "animals pets livestock creatures premises site entry permission registration gate",
+                ],
+                # Small models read slowly.
+                "limit": 3,
+            },
             result='{"results":[{"number":"9.4","text":"Register it at the gate, on Sundays only."}]}',
             answer="Register it at the gate, on Sundays only [9.4].",
         )
     ],
 )
 def search_docs(
-    query: Annotated[str, Param("What to look for, in a few words.", min_length=1, max_length=500)],
+    queries: Annotated[
+        list[Wording],
+        Param(
+            "Two or three wordings of what the documents may say, in their languages: first a sentence as a handbook "
+            "would put it, then ten other words for the same things. Do not repeat the question.",
+            min_length=1,
+            max_length=5,
+        ),
+    ],
     context: ToolContext,
-    limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 3,
+    limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 5,
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
-    hits = search(tenant_id=context.tenant.pk, query=query, limit=limit)
+    hits = search(tenant_id=context.tenant.pk, queries=queries, limit=limit)
+    return _quoted((hit.passage for hit in hits), context, "No document says anything about this.")
+
+
+@tool(title=_("Read on in a document"), read_only=True)
+def read_document(
+    id: Annotated[int, Param("The document: of passage [9.4] it is 9.", ge=1, le=2**53)],  # noqa: A002 - the model's word
+    context: ToolContext,
+    around: Annotated[int, Param("The passage: of passage [9.4] it is 4.", ge=1, le=1_000_000)] = 1,
+) -> DocumentSearch:
+    """Read what stands before and after a passage that search_docs has found."""
+    rows = passages_around(tenant_id=context.tenant.pk, document_id=id, position=around)
+    if not rows:
+        raise ToolError(f"There is no passage [{id}.{around}]. Use the number of one that search_docs has found.")
+    return _quoted(rows, context, "")
+
+
+def _quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:
+    """Return passages as the model gets them; those of untrusted documents mark the run."""
+    rows = list(passages)
     results = [
         Quotation(
-            number=f"{hit.passage.document_id}.{hit.passage.position}",
-            source=hit.passage.title,
-            heading=hit.passage.heading,
-            page=hit.passage.page,
-            text=hit.passage.text,
-            source_id=f"doc-{hit.passage.document_id}.{hit.passage.position}",
+            number=f"{row.document_id}.{row.position}",
+            source=row.title,
+            heading=row.heading,
+            page=row.page,
+            text=row.text,
+            source_id=f"doc-{row.document_id}.{row.position}",
         )
-        for hit in hits
+        for row in rows
     ]
-    note = (
-        f"Answer from these passages. {INSTRUCTION % results[0].number}"
-        if results
-        else "No document says anything about this."
-    )
-    found = {hit.passage.document_id: hit.passage.title for hit in hits}
-    if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=found):
-        context.mark_untrusted(*(title for pk, title in found.items() if pk in untrusted))
+    titles = {row.document_id: row.title for row in rows}
+    if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=titles):
+        context.mark_untrusted(*(title for pk, title in titles.items() if pk in untrusted))
+    note = f"Answer from these passages. {INSTRUCTION % results[0].number}" if results else nothing
     return DocumentSearch(results, note)

@@ -435,6 +435,7 @@ class Migration(migrations.Migration):
                     ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                     ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='assistant.tenant', verbose_name='tenant')),
+                    ('language', models.CharField(blank=True, editable=False, help_text='The ISO code of the language of the text, told by its words; empty if it could not be told.', max_length=5, verbose_name='language')),
                     ('is_trusted', models.BooleanField(db_default=False, default=False, help_text='It was written by people who may instruct the assistant: finding it does not mark a conversation.', verbose_name='trusted')),
                 ],
                 options={
@@ -453,6 +454,7 @@ class Migration(migrations.Migration):
                     ('heading', models.CharField(blank=True, max_length=300)),
                     ('page', models.PositiveIntegerField(blank=True, null=True)),
                     ('text', models.TextField()),
+                    ('stems', models.TextField(editable=False, help_text='The words that are searched, of title, heading and text, each in a line.')),
                     ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='passages', to='assistant.document')),
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
                 ],

@@ -5,23 +5,22 @@ run `create_index` again.
 """
 
 SQLITE = [
+    # Only which passages have a word is asked, not where: `detail=column` keeps no places.
     """CREATE VIRTUAL TABLE assistant_passage_fts USING fts5(
-           title, heading, text, tenant_id,
-           content='assistant_passage', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+           stems, tenant_id, content='assistant_passage', content_rowid='id', detail='column',
+           tokenize='unicode61 remove_diacritics 0'
        )""",
     """CREATE TRIGGER assistant_passage_fts_insert AFTER INSERT ON assistant_passage BEGIN
-           INSERT INTO assistant_passage_fts(rowid, title, heading, text, tenant_id)
-           VALUES (new.id, new.title, new.heading, new.text, new.tenant_id);
+           INSERT INTO assistant_passage_fts(rowid, stems, tenant_id) VALUES (new.id, new.stems, new.tenant_id);
        END""",
     """CREATE TRIGGER assistant_passage_fts_delete AFTER DELETE ON assistant_passage BEGIN
-           INSERT INTO assistant_passage_fts(assistant_passage_fts, rowid, title, heading, text, tenant_id)
-           VALUES ('delete', old.id, old.title, old.heading, old.text, old.tenant_id);
+           INSERT INTO assistant_passage_fts(assistant_passage_fts, rowid, stems, tenant_id)
+           VALUES ('delete', old.id, old.stems, old.tenant_id);
        END""",
     """CREATE TRIGGER assistant_passage_fts_update AFTER UPDATE ON assistant_passage BEGIN
-           INSERT INTO assistant_passage_fts(assistant_passage_fts, rowid, title, heading, text, tenant_id)
-           VALUES ('delete', old.id, old.title, old.heading, old.text, old.tenant_id);
-           INSERT INTO assistant_passage_fts(rowid, title, heading, text, tenant_id)
-           VALUES (new.id, new.title, new.heading, new.text, new.tenant_id);
+           INSERT INTO assistant_passage_fts(assistant_passage_fts, rowid, stems, tenant_id)
+           VALUES ('delete', old.id, old.stems, old.tenant_id);
+           INSERT INTO assistant_passage_fts(rowid, stems, tenant_id) VALUES (new.id, new.stems, new.tenant_id);
        END""",
     "INSERT INTO assistant_passage_fts(assistant_passage_fts) VALUES ('rebuild')",
 ]
@@ -32,16 +31,11 @@ SQLITE_UNDO = [
     "DROP TABLE assistant_passage_fts",
 ]
 
-# PostgreSQL's parser makes one token of "AB-100" or "a.b"; without punctuation it cuts words where FTS5 cuts them.
-PUNCTUATION = "!\"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~"
-WORDS = f"translate({{column}}, '{PUNCTUATION}', repeat(' ', {len(PUNCTUATION) - 1}))"
+# The stems are lexemes as they are: PostgreSQL's own parser would make one token of "a.b" and know one language.
 POSTGRESQL = [
-    "ALTER TABLE assistant_passage ADD COLUMN search tsvector GENERATED ALWAYS AS ("
-    + " || ".join(
-        f"setweight(to_tsvector('english', {WORDS.replace('{column}', column)}), '{weight}')"
-        for column, weight in (("title", "A"), ("heading", "B"), ("text", "C"))
-    )
-    + ") STORED",
+    """ALTER TABLE assistant_passage ADD COLUMN search tsvector GENERATED ALWAYS AS (
+           array_to_tsvector(array_remove(string_to_array(translate(stems, E'\\n', ' '), ' '), ''))
+       ) STORED""",
     "CREATE INDEX assistant_passage_search ON assistant_passage USING gin (search)",
 ]
 POSTGRESQL_UNDO = ["ALTER TABLE assistant_passage DROP COLUMN search"]

@@ -29,6 +29,13 @@ class Document(models.Model):
         editable=False,
         help_text=_("The name of the file that the text was read from."),
     )
+    language = models.CharField(
+        _("language"),
+        max_length=5,
+        blank=True,
+        editable=False,
+        help_text=_("The ISO code of the language of the text, told by its words; empty if it could not be told."),
+    )
     is_trusted = models.BooleanField(
         _("trusted"),
         default=False,
@@ -62,6 +69,9 @@ class Passage(models.Model):
     heading = models.CharField(max_length=300, blank=True)
     page = models.PositiveIntegerField(null=True, blank=True)
     text = models.TextField()
+    stems = models.TextField(
+        editable=False, help_text=_("The words that are searched, of title, heading and text, each in a line.")
+    )
 
     class Meta:
         verbose_name = _("passage")

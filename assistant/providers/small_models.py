@@ -149,7 +149,8 @@ def _general(tools: Sequence[Tool]) -> list[Tool]:
 def _takes_free_text(parameters: Mapping[str, Any]) -> bool:
     required = parameters.get("required", ())
     schemas = [parameters.get("properties", {}).get(name, {}) for name in required]
-    return len(schemas) == 1 and schemas[0].get("type") == "string" and not {"enum", "format"} & schemas[0].keys()
+    texts = [schema.get("items", {}) if schema.get("type") == "array" else schema for schema in schemas]
+    return len(texts) == 1 and texts[0].get("type") == "string" and not {"enum", "format"} & texts[0].keys()
 
 
 @lru_cache(maxsize=1024)

@@ -36,8 +36,8 @@ def requests_against(rows: Mapping[type, Any]) -> dict[str, list[Json]]:
         "server/discover": lists,
         "tools/list": lists,
         "tools/call": [
-            {"name": "search_docs", "arguments": {"query": CANARY_HEAD}},
-            {"name": "search_docs", "arguments": {"query": CANARY_HEAD, "tenant": tenant.slug}},
+            {"name": "search_docs", "arguments": {"queries": [CANARY_HEAD]}},
+            {"name": "search_docs", "arguments": {"queries": [CANARY_HEAD], "tenant": tenant.slug}},
             {"name": "get_customer", "arguments": {"customer_id": 1}, "_meta": meta},
             {"name": "list_alarms", "arguments": {}},
             {"name": "calculate", "arguments": {"expression": "1"}, "requestState": own.call_id},

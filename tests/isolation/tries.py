@@ -74,7 +74,7 @@ def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("update_customer", {"customer_id": customer.number, "city": "taken"}),
         ("find_orders", {}),
         ("get_order", {"number": order.number}),
-        ("search_docs", {"query": CANARY_HEAD}),
+        ("search_docs", {"queries": [CANARY_HEAD]}),
         ("list_alarms", {"include_old": True}),
         ("cancel_alarm", {"alarm_id": alarm.number}),
         ("set_alarm", {"at": "10:42"}),

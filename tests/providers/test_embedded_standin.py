@@ -49,8 +49,8 @@ def after(question: str, *calls: tuple[str, dict[str, Any], str]) -> list[Messag
         ("change customer 42's email to a@b.example", "update_customer", {"customer_id": 42, "email": "a@b.example"}),
         ("what is 12.5% of 840", "calculate", {"expression": "12.5% of 840"}),
         ("17 x 23", "calculate", {"expression": "17 * 23"}),
-        ("how do I get a refund", "search_docs", {"query": "how do I get a refund"}),
-        ("what does shipping cost?", "search_docs", {"query": "what does shipping cost"}),
+        ("how do I get a refund", "search_docs", {"queries": ["how do I get a refund"]}),
+        ("what does shipping cost?", "search_docs", {"queries": ["what does shipping cost"]}),
         ("which orders are open?", "find_orders", {"status": "open"}),
         ("orders of customer 42", "find_orders", {"customer_id": 42}),
         ("what is in order 1003?", "get_order", {"number": 1003}),
@@ -82,7 +82,7 @@ async def test_an_alarm_in_ten_minutes_is_counted_from_the_clocks_answer() -> No
 
 async def test_an_answer_from_documents_names_its_source() -> None:
     found = json.dumps({"results": [{"number": "7.2", "source": "Refunds", "text": "Within 30 days."}], "note": ""})
-    text = (await answer(*after("how do I get a refund", ("search_docs", {"query": "refund"}, found)))).text
+    text = (await answer(*after("how do I get a refund", ("search_docs", {"queries": ["refund"]}, found)))).text
     assert text == "> Within 30 days.\n\n(Source: Refunds [7.2])"
 
 

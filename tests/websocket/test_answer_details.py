@@ -127,7 +127,7 @@ async def test_no_number_leads_to_another_tenants_passage(
 ) -> None:
     await in_db(switch_tool)(cast.acme, "search_docs")
     await in_db(add_document)(tenant=cast.acme, title="Returns", text="Fourteen days for returns.", is_trusted=True)
-    fake_provider.call("search_docs", {"query": "returns"})
+    fake_provider.call("search_docs", {"queries": ["returns"]})
     fake_provider.queue(citing("Fourteen days for returns."))
     async with open_socket(server.url, user=cast.alice) as socket:
         frames = await socket.ask("How long?", **HTML)

@@ -31,7 +31,7 @@ def prepare(tenant: Tenant, **fields: Any) -> None:
 
 
 def script(fake_provider: FakeProvider) -> None:
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.call("set_alarm", {"at": "2090-01-01T03:00"})
     fake_provider.reply("Done.")
 
@@ -87,7 +87,7 @@ async def test_an_alarm_set_in_a_marked_conversation_marks_the_one_that_lists_it
 ) -> None:
     await in_db(prepare)(cast.acme, after_untrusted="on")
     await in_db(switch_tool)(cast.acme, "list_alarms")
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.call("set_alarm", {"at": "2090-01-01T03:00", "label": "Now pay Mallory"})
     fake_provider.reply("Done.")
     await asked(uvicorn_server, cast.alice)
@@ -103,8 +103,8 @@ async def test_off_refuses_and_reading_stays_possible(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await in_db(prepare)(cast.acme, after_untrusted="off")
-    fake_provider.call("search_docs", {"query": "refunds"})
-    fake_provider.call("search_docs", {"query": "days"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
+    fake_provider.call("search_docs", {"queries": ["days"]})
     fake_provider.call("set_alarm", {"at": "2090-01-01T03:00"})
     fake_provider.reply("No.")
     assert text_of(await asked(uvicorn_server, cast.alice)) == "No."

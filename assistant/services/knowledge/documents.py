@@ -11,7 +11,8 @@ from assistant.models.knowledge import Document, Passage
 from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.reading import MAX_CHARACTERS
 from assistant.services.knowledge.files import Content, DocumentError, read_file
-from assistant.services.knowledge.passages import split
+from assistant.services.knowledge.passages import Piece, split
+from assistant.services.knowledge.stems import language_of, stems
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -54,6 +55,7 @@ def add_document(
 def store_document(*, document: Document) -> Document:
     """Save and index a new or changed document. Raises `DocumentError` and then changes nothing."""
     check_document(document=document)
+    document.language = language_of(document.text)
     document.save()
     _index(document)
     return document
@@ -87,11 +89,17 @@ def _index(document: Document) -> None:
                 heading=piece.heading,
                 page=piece.page,
                 text=piece.text,
+                stems=_stems(document, piece),
             )
             for position, piece in enumerate(split(document.text, kind=document.kind, title=document.title), start=1)
         ],
         batch_size=500,
     )
+
+
+def _stems(document: Document, piece: Piece) -> str:
+    texts = (document.title, piece.heading, piece.text)
+    return "\n".join(" ".join(stems(text, document.language)) for text in texts)
 
 
 def _clean(text: str) -> str:

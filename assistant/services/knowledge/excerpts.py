@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator
 
-from assistant.services.knowledge.full_text import STOP_WORDS
 from assistant.services.knowledge.passages import Piece, split
+from assistant.services.knowledge.stems import language_of, languages_of, stem, stems, stop_words, words_of
 
-_WORD = re.compile(r"[^\W_]+")
-# Scripts that write no blanks between words.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 MAX_WORDS = 30
 
 
@@ -25,8 +20,11 @@ def best_pieces(text: str, *, kind: str, question: str, characters: int) -> list
         kind: as for `split`.
     """
     pieces = split(text, kind=kind)
-    words = set(list(dict.fromkeys(words_of(question)))[:MAX_WORDS])
-    found = [words & set(words_of(f"{piece.heading} {piece.text}")) for piece in pieces]
+    language = language_of(text)
+    ignored = frozenset[str]().union(*map(stop_words, languages_of(question)))
+    asked = dict.fromkeys(stem(word, language) for word in words_of(question) if word not in ignored)
+    words = set(list(asked)[:MAX_WORDS])
+    found = [words & set(stems(f"{piece.heading} {piece.text}", language)) for piece in pieces]
     having = Counter(word for one in found for word in one)
     rarity = {word: math.log(1 + len(pieces) / count) for word, count in having.items()}
     ranked = sorted(range(len(pieces)), key=lambda index: (-sum(rarity[word] for word in found[index]), index))
@@ -37,18 +35,3 @@ def best_pieces(text: str, *, kind: str, question: str, characters: int) -> list
             break
         chosen.append(index)
     return [pieces[index] for index in sorted(chosen)]
-
-
-def words_of(text: str) -> Iterator[str]:
-    """Yield the words of a text by which passages are compared: in lower case, without plurals and common words.
-
-    Of scripts without blanks between words, pairs of letters.
-    """
-    for word in _WORD.findall(text.lower()):
-        if word in STOP_WORDS:
-            continue
-        if _UNSPACED.search(word) is None:
-            yield word[:-1] if len(word) > 3 and word.endswith("s") else word
-            continue
-        for run in _UNSPACED.findall(word):
-            yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))

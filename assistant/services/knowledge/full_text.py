@@ -1,43 +1,32 @@
 """Full-text search in a tenant's passages: FTS5 on SQLite, tsvector on PostgreSQL, with one ranking for both.
 
-The databases only return which passages contain a word. Its rarity is computed within the tenant, because the engines'
-own ranking uses all tenants' texts, so that one tenant's words would influence another's results.
+Both index the same stems, which `stems` makes. The databases return which passages have most of a query's rare words;
+how rare a word is, is counted within the tenant, because the engines' own ranking uses all tenants' texts, so that one
+tenant's words would influence another's results.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import NotSupportedError, connection
 
-from assistant.models.knowledge import Passage
+from assistant.models.knowledge import Document, Passage
+from assistant.services.knowledge.stems import languages_of, stem, stop_words, words_of
 
-MAX_WORDS = 12
+# Words of one wording that are searched, and passages that the database returns for each.
+MAX_WORDS, MAX_CANDIDATES = 24, 100
 # A match in a heading counts more: it says more about a passage than its text or the title of the whole document does.
-WEIGHTS = {"title": 1.0, "heading": 1.5, "text": 1.0}
+TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 1.0, 1.5, 1.0
 # Passages with less than this share of the best score are left out.
 MIN_SCORE_SHARE = 0.3
+# The language of documents whose language could not be told.
+_DEFAULT_LANGUAGE = "en"
 
-_WORD = re.compile(r"[^\W_]+")
-_POSTGRESQL_LABELS = {"title": "A", "heading": "B", "text": "C"}
-
-# PostgreSQL's English stop words, and words that are common in questions.
-_STOP_WORDS = """
-i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
-its itself they them their theirs themselves what which who whom this that these those am is are was were be been
-being have has had having do does did doing a an the and but if or because as until while of at by for with about
-against between into through during before after above below to from up down in out on off over under again further
-then once here there when where why how all any both each few more most other some such no nor not only own same so
-than too very s t can will just don should now
-d ll m o re ve y isn aren wasn weren hasn haven hadn doesn didn won wouldn couldn shouldn
-get got gets getting give could would may might must shall also much many please tell know find want need
-let us explain show something anything
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Takes a tenant and the stems of a word, and returns SQL from FROM on, with its parameters.
+_Condition = Callable[[int, frozenset[str]], tuple[str, list[int | str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +37,35 @@ class Hit:
     score: float
 
 
-def search(*, tenant_id: int, query: str, limit: int) -> list[Hit]:
-    """Return the tenant's passages that match the query best, the best first.
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a wording: its stems in the languages of the tenant's documents, and how rare it is there."""
 
-    A passage matches if it contains any word; rare words count most. All characters but letters and digits separate
-    words, so that every query is valid.
+    stems: frozenset[str]
+    rarity: float
+
+
+def search(*, tenant_id: int, queries: Sequence[str], limit: int) -> list[Hit]:
+    """Return the tenant's passages that match one of several wordings best, the best first.
+
+    A passage matches if it contains any word of a wording; rare words count most. Its score is that of the wording that
+    fits it best. Passages with a text that a better one has too are left out. All characters but letters and digits
+    separate words, so that every query is valid.
     """
-    words = _words(query)
     total = Passage.objects.filter(tenant_id=tenant_id).count()
-    if not words or not total:
+    if not total:
         return []
-    scores = _scores(_matches(tenant_id, words), total)
-    best = sorted(scores, key=lambda pk: (-scores[pk], pk))[:limit]
-    best = [pk for pk in best if scores[pk] >= scores[best[0]] * MIN_SCORE_SHARE]
-    rows = Passage.objects.filter(tenant_id=tenant_id).in_bulk(best)
-    return [Hit(rows[pk], scores[pk]) for pk in best if pk in rows]
+    scores = _scores(tenant_id, _wordings(tenant_id, queries, total))
+    if not scores:
+        return []
+    least = MIN_SCORE_SHARE * max(scores.values())
+    best = sorted((pk for pk, score in scores.items() if score >= least), key=lambda pk: (-scores[pk], pk))
+    rows = Passage.objects.filter(tenant_id=tenant_id).defer("stems").in_bulk(best[: 2 * limit])
+    found: dict[str, Hit] = {}
+    for pk in best[: 2 * limit]:
+        if pk in rows:
+            found.setdefault(rows[pk].text, Hit(rows[pk], scores[pk]))
+    return list(found.values())[:limit]
 
 
 def remove_deleted() -> None:
@@ -72,52 +75,100 @@ def remove_deleted() -> None:
             cursor.execute("INSERT INTO assistant_passage_fts(assistant_passage_fts) VALUES ('optimize')")
 
 
-def _words(query: str) -> list[str]:
-    words = dict.fromkeys(word for word in _WORD.findall(query.lower()) if word not in STOP_WORDS)
-    return list(words)[:MAX_WORDS]
+def _wordings(tenant_id: int, queries: Sequence[str], total: int) -> list[list[Word]]:
+    """Return the words of each wording that occur in the tenant."""
+    rows = Document.objects.filter(tenant_id=tenant_id).order_by().values_list("language", flat=True).distinct()
+    languages = frozenset(language or _DEFAULT_LANGUAGE for language in rows)
+    wordings = [_stems_of(query, languages) for query in queries]
+    every = list(dict.fromkeys(one for wording in wordings for one in wording))
+    counts = dict(zip(every, _counts(tenant_id, every), strict=True))
+    words = {one: Word(one, math.log(1 + (total - counts[one] + 0.5) / (counts[one] + 0.5))) for one in every}
+    return [[words[one] for one in wording if counts[one]] for wording in wordings]
 
 
-def _scores(matches: Iterable[tuple[int, str, int]], total: int) -> dict[int, float]:
-    """Score passages by a simplified BM25: each word's rarity times its column weights, which saturate."""
-    strengths: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for word, column, pk in matches:
-        strengths[word][pk] += WEIGHTS[column]
-    scores: dict[int, float] = defaultdict(float)
-    for passages in strengths.values():
-        rarity = math.log(1 + (total - len(passages) + 0.5) / (len(passages) + 0.5))
-        for pk, strength in passages.items():
-            scores[pk] += rarity * strength / (strength + 1)
+def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
+    """Return the stems of each word of a wording but stop words, one for each of the languages in which they differ."""
+    told = [language for language in languages_of(query) if language in languages] or languages
+    ignored = frozenset().union(*map(stop_words, told))
+    words = (word for word in words_of(query) if word not in ignored)
+    return list(dict.fromkeys(frozenset(stem(word, language) for language in languages) for word in words))[:MAX_WORDS]
+
+
+def _scores(tenant_id: int, wordings: Iterable[Sequence[Word]]) -> dict[int, float]:
+    """Score the passages that may be best for a wording by the words that they have and where they have them."""
+    scores: dict[int, float] = {}
+    for words in wordings:
+        candidates = _candidates(tenant_id, words) if words else []
+        rows = Passage.objects.filter(tenant_id=tenant_id, pk__in=candidates).values_list("pk", "stems")
+        for pk, stems in rows:
+            scores[pk] = max(scores.get(pk, 0.0), _score(stems, words))
     return scores
 
 
-def _matches(tenant_id: int, words: list[str]) -> list[tuple[int, str, int]]:
-    """Return (index of the word, column, primary key of the passage) for each match in the tenant."""
-    try:
-        build = _CONDITIONS[connection.vendor]
-    except KeyError:
-        raise NotSupportedError(f"no full-text search on {connection.vendor}") from None
+def _score(stems: str, words: Sequence[Word]) -> float:
+    """Return a simplified BM25: each word's rarity times the weights of the places that have it, which saturate."""
+    title, heading, text = (frozenset(line.split()) for line in stems.split("\n"))
+    score = 0.0
+    for word in words:
+        strength = 0.0
+        for place, weight in ((title, TITLE_WEIGHT), (heading, HEADING_WEIGHT), (text, TEXT_WEIGHT)):
+            if not place.isdisjoint(word.stems):
+                strength += weight
+        score += word.rarity * strength / (strength + 1)
+    return score
+
+
+def _counts(tenant_id: int, words: Sequence[frozenset[str]]) -> list[int]:
+    """Return in how many of the tenant's passages each word is."""
+    if not words:
+        return []
+    build = _condition()
     parts: list[str] = []
     parameters: list[int | str] = []
     for index, word in enumerate(words):
-        for column in WEIGHTS:
-            condition, values = build(tenant_id, word, column)
-            parts.append(f"SELECT {index}, '{column}', {condition}")
-            parameters += values
+        source, values = build(tenant_id, word)
+        parts.append(f"SELECT {index}, COUNT(*) {source}")
+        parameters += values
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(parts), parameters)
-        return list(cursor.fetchall())
+        counts = dict(cursor.fetchall())
+    return [counts[index] for index in range(len(words))]
 
 
-def _sqlite_condition(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
-    # A word consists of letters and digits only, so it cannot end the quotes.
-    query = f'tenant_id : "{tenant_id}" AND {column} : "{word}"'
-    return "rowid FROM assistant_passage_fts WHERE assistant_passage_fts MATCH %s", [query]
+def _candidates(tenant_id: int, words: Sequence[Word]) -> list[int]:
+    """Return the passages whose words of these are the rarest together."""
+    build = _condition()
+    parts: list[str] = []
+    parameters: list[int | str] = []
+    for word in words:
+        source, values = build(tenant_id, word.stems)
+        parts.append(f"SELECT {_ROWS[connection.vendor]} AS pk, {word.rarity:.6f} AS rarity {source}")
+        parameters += values
+    every = " UNION ALL ".join(parts)
+    statement = f"SELECT pk FROM ({every}) AS found GROUP BY pk ORDER BY SUM(rarity) DESC, pk LIMIT {MAX_CANDIDATES}"  # noqa: S608 - figures and names of our own
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [pk for (pk,) in cursor.fetchall()]
 
 
-def _postgresql_condition(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
-    query = f"'{word}':{_POSTGRESQL_LABELS[column]}"
-    condition = "tenant_id = %s AND search @@ to_tsquery('english', %s)"
-    return f"id FROM assistant_passage WHERE {condition}", [tenant_id, query]
+def _condition() -> _Condition:
+    try:
+        return _CONDITIONS[connection.vendor]
+    except KeyError:
+        raise NotSupportedError(f"no full-text search on {connection.vendor}") from None
+
+
+def _sqlite_condition(tenant_id: int, stems: frozenset[str]) -> tuple[str, list[int | str]]:
+    # A stem consists of letters and digits only, so it cannot end the quotes.
+    any_of = " OR ".join(f'"{one}"' for one in sorted(stems))
+    query = f'tenant_id : "{tenant_id}" AND stems : ({any_of})'
+    return "FROM assistant_passage_fts WHERE assistant_passage_fts MATCH %s", [query]
+
+
+def _postgresql_condition(tenant_id: int, stems: frozenset[str]) -> tuple[str, list[int | str]]:
+    query = " | ".join(f"'{one}'" for one in sorted(stems))
+    return "FROM assistant_passage WHERE tenant_id = %s AND search @@ %s::tsquery", [tenant_id, query]
 
 
 _CONDITIONS = {"sqlite": _sqlite_condition, "postgresql": _postgresql_condition}
+_ROWS = {"sqlite": "rowid", "postgresql": "id"}

@@ -111,7 +111,7 @@ async def test_the_last_answer_is_asked_for_again(page: Page, fake_provider: Fak
 
 @pytest.mark.usefixtures("policy")
 async def test_sources_are_chips_that_open_the_passage(page: Page, fake_provider: FakeProvider) -> None:
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.queue(citing("Refunds take fourteen days."))
     await ask(page, "How long?")
     for _ in range(2):
@@ -132,7 +132,7 @@ async def test_sources_are_chips_that_open_the_passage(page: Page, fake_provider
 
 @pytest.mark.usefixtures("policy")
 async def test_what_was_found_and_not_named_is_no_source(page: Page, fake_provider: FakeProvider) -> None:
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.reply("Refunds take fourteen days, see Return policy [3] and `row[0]`.")
     await ask(page, "How long?")
     await answered(page)
@@ -145,7 +145,7 @@ async def test_what_was_found_and_not_named_is_no_source(page: Page, fake_provid
 
 @pytest.mark.usefixtures("policy")
 async def test_sources_open_in_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.queue(citing("Refunds take fourteen days."))
     page = await shop.visit()
     await open_widget(page)

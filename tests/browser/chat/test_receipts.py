@@ -44,7 +44,7 @@ async def picture(page: Page, name: str) -> None:
 
 
 async def marked(page: Page, fake_provider: FakeProvider) -> None:
-    fake_provider.call("search_docs", {"query": "return goods"})
+    fake_provider.call("search_docs", {"queries": ["return goods"]})
     fake_provider.reply(SAID)
     await ask(page, "How long do I have?")
     await answered(page)

@@ -109,7 +109,7 @@ async def test_invalid_edited_arguments_are_asked_for_again(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:
     await sync_to_async(switch_tool)(cast.acme, "search_docs", "ask")
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     await ask(page, "Look")
     await page.get_by_role("button", name="Edit arguments").click()
     edited = page.get_by_label("Query")

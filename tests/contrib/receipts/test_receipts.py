@@ -140,7 +140,7 @@ def test_a_citation_of_a_number_that_was_not_offered_is_marked(cast: Cast) -> No
 
 def test_passages_are_sources_and_go_with_their_document(cast: Cast) -> None:
     document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
-    search = ToolCall("call-1", "search_docs", '{"query": "returned parcels"}')
+    search = ToolCall("call-1", "search_docs", '{"queries": ["returned parcels"]}')
     ask(cast, [search, "Within 30 days."])
     run = Run.objects.get()
     member = find_member(user_id=cast.alice.pk, tenant_slug="acme")

@@ -25,7 +25,7 @@ def upload(tenant: Tenant, name: str, content: bytes) -> Document:
 def test_a_pdf_is_found_with_its_page(acme: Tenant, at_acme: ToolContext) -> None:
     document = upload(acme, "../manual.pdf", make_pdf("Contents", "Turn the valve twice.", ""))
     assert (document.kind, document.filename) == ("pdf", "manual.pdf")
-    (result,) = call(search_docs, at_acme, query="how to turn the valve")["results"]
+    (result,) = call(search_docs, at_acme, queries=["how to turn the valve"])["results"]
     assert (result["source"], result["page"], result["text"]) == ("Upload", 2, "Turn the valve twice.")
 
 

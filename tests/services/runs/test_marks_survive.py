@@ -28,7 +28,7 @@ async def test_a_run_whose_process_was_killed_stays_marked(
 ) -> None:
     await in_db(prepare)(cast.acme)
     gate = fake_provider.gate()
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.reply(chunks=["They take", gate, " 14 days."])
     with serve() as doomed:
         async with open_socket(doomed.url, user=cast.alice) as socket:
@@ -47,7 +47,7 @@ async def test_an_approval_that_another_process_answers_is_judged_as_marked(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await in_db(prepare)(cast.acme)
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.call("set_alarm", ALARM)
     with serve() as first:
         async with open_socket(first.url, user=cast.alice) as socket:
@@ -114,7 +114,7 @@ async def test_the_stored_summary_of_a_marked_conversation_marks_the_turns_after
     await in_db(prepare)(cast.acme)
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
     fake_provider.rule(summarising)
-    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.reply("They take 14 days.")
     with serve() as server:
         async with open_socket(server.url, user=cast.alice) as socket:

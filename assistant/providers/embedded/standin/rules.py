@@ -86,7 +86,7 @@ _RULES: Sequence[tuple[str, Maker]] = (
         r"\bcustomers?\b.*?\b(?:named|called|in|from|at|like) (?P<query>[\w@ .'-]+)",
         lambda m: Call("find_customers", {"query": m["query"].strip(" .")}),
     ),
-    (_DOCUMENTS, lambda m: Call("search_docs", {"query": m.string.strip(" ?!.")})),
+    (_DOCUMENTS, lambda m: Call("search_docs", {"queries": [m.string.strip(" ?!.")]})),
 )
 # The rest of a question is ignored: the time of some rules grows with the square of its length.
 MAX_QUESTION_CHARACTERS = 1_000

@@ -485,7 +485,9 @@ def document(name: str) -> Callable[[int], Scene]:
             f"What do our documents say about {title.lower()}?",
             [
                 Call(
-                    "search_docs", {"query": title.lower()}, {"results": results, "note": "Answer from these passages."}
+                    "search_docs",
+                    {"queries": [title.lower()]},
+                    {"results": results, "note": "Answer from these passages."},
                 )
             ],
             {},

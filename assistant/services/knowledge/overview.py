@@ -1,0 +1,73 @@
+"""What a tenant's documents are, in a sentence or two for the model that may search them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cachetools import TTLCache
+from django.db.models import Count
+
+from assistant.models import Document, Tenant
+from assistant.services.db.threads import in_database_with_retry
+
+# How long a description is kept, so that turns do not read it anew, and for how many tenants.
+_KEPT_SECONDS, _MAX_TENANTS = 60, 1_000
+# Limits of a description: titles, and characters of all of them.
+MAX_TITLES, MAX_TITLES_CHARACTERS = 12, 400
+_LANGUAGES = {
+    "da": "Danish",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "hu": "Hungarian",
+    "it": "Italian",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+}
+_kept: TTLCache[int, str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
+
+
+async def described(tenant_id: int) -> str:
+    """Return `describe_documents` of a tenant, at most a minute old."""
+    text = _kept.get(tenant_id)
+    if text is None:
+        text = _kept[tenant_id] = await in_database_with_retry(describe_documents, tenant_id)
+    return text
+
+
+def describe_documents(tenant_id: int) -> str:
+    """Return how many documents a tenant has, in which languages, and the titles of the trusted ones.
+
+    A title is part of a prompt here, so those that outsiders may have written are left out.
+    """
+    documents = Document.objects.filter(tenant_id=tenant_id)
+    counts = documents.order_by().values("language").annotate(count=Count("pk")).order_by("-count", "language")
+    languages = [(row["language"], row["count"]) for row in counts]
+    total = sum(count for _, count in languages)
+    if not total:
+        return "There are none yet."
+    named = [_LANGUAGES[language] for language, _ in languages if language in _LANGUAGES]
+    text = f"There {'is' if total == 1 else 'are'} {total}{_listed(' in ', named)}."
+    trusts_all = Tenant.objects.filter(pk=tenant_id, trusts_documents=True).exists()
+    trusted = documents if trusts_all else documents.filter(is_trusted=True)
+    titles = list(_fitting(trusted.order_by("title").values_list("title", flat=True)[:MAX_TITLES]))
+    return f"{text} Among them: {'; '.join(titles)}." if titles else text
+
+
+def _fitting(titles: Iterable[str]) -> Iterable[str]:
+    room = MAX_TITLES_CHARACTERS
+    for title in titles:
+        room -= len(title) + 2
+        if room < 0:
+            return
+        yield title
+
+
+def _listed(before: str, names: list[str]) -> str:
+    return before + ", ".join(names) if names else ""
