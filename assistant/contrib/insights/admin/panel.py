@@ -17,18 +17,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it registers
-from assistant.contrib.insights.admin.quality_page import quality_context
+from assistant.contrib.insights.admin.quality_page import ASSISTANT_TAB, quality_context, quality_url
 from assistant.contrib.insights.admin.request import PERMISSION, read_request
 from assistant.contrib.insights.models import DaySum, QualityWarning
 from assistant.contrib.insights.services.measures import BY_SLUG, FAILED
-from assistant.contrib.panel.admin.base.added_links import add_link
+from assistant.contrib.panel.admin.assistants.assistant_tabs import PROMPT, add_assistant_tab
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.tabs import AddedTab, Tab, add_tab, page_of, tenant_of_tab
 from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models import Assistant, Tenant
+from assistant.models import Tenant
 
 QUALITY = Tab("quality", gettext_lazy("Quality"), PERMISSION)
 WORSE = "worse"
@@ -82,15 +82,6 @@ def worse_assistants(tenants: TenantFilter) -> list[Item]:
     ]
 
 
-def quality_url(assistant_id: int) -> str:
-    """Return the address of the page of an assistant's quality."""
-    return f"{reverse('admin:assistant_insights_daysum_changelist')}?assistant={assistant_id}"
-
-
-def _assistant_link(assistant: Assistant) -> SafeString:
-    return format_html('<a href="{}">{}</a>', quality_url(assistant.pk), _("Quality"))
-
-
 def _overview_link(tenant: Tenant) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse(QUALITY.url_name, args=[tenant.pk]), _("Quality of answers"))
 
@@ -112,7 +103,7 @@ def _tab_view(page: Any) -> Callable[..., HttpResponse]:
 
 show_in_room("assistants", DaySum, after="assistant")
 add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
-add_link("assistant", _assistant_link)
+add_assistant_tab(ASSISTANT_TAB, after=PROMPT)
 look_for(FAILING, failing_assistants, after="limit-reached")
 look_for(WORSE, worse_assistants, after="limit-reached")
 describe_need(

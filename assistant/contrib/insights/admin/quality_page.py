@@ -35,6 +35,8 @@ from assistant.contrib.insights.services.reports import (
     table_of,
     total,
 )
+from assistant.contrib.panel.admin.assistants.assistant_pages import frame_of
+from assistant.contrib.panel.admin.assistants.assistant_tabs import AssistantTab
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.line_chart import Mark, Point, line_chart
@@ -88,9 +90,23 @@ class QualityAdmin(OwnTransactions):
             "subtitle": None,
             "opts": DaySum._meta,
             **quality_context(asked),
+            **_assistant_frame(request, asked),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/assistant/insights/page.html", context)
+
+
+def quality_url(assistant_id: int) -> str:
+    """Return the address of the page of an assistant's quality."""
+    return f"{reverse('admin:assistant_insights_daysum_changelist')}?assistant={assistant_id}"
+
+
+ASSISTANT_TAB = AssistantTab("quality", gettext_lazy("Quality"), quality_url, PERMISSION)
+
+
+def _assistant_frame(request: HttpRequest, asked: QualityRequest) -> dict[str, Any]:
+    """Return what an assistant's page has around its tabs, if the page is about one."""
+    return {} if asked.assistant is None else frame_of(request, asked.assistant, ASSISTANT_TAB)
 
 
 def _may_see(request: HttpRequest) -> bool:

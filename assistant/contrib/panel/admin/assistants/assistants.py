@@ -5,19 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.assistants import AssistantAdmin
-from assistant.admin.base.links import link_to_list
+from assistant.admin.assistants import AssistantAdmin, SwitchInline
+from assistant.contrib.panel.admin.assistants import assistant_pages, assistant_tabs
 from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
 from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.admin.base.replacing import replace
-from assistant.models import Assistant, Conversation, PromptVersion
+from assistant.models import Assistant
+
+# The groups of the settings, each with the titles of the parts of the plain page that it holds.
+_GROUPS: dict[str | Promise, tuple[str | Promise, ...]] = {
+    _("Answers"): (_("Model"), _("Delegates"), _("Additions")),
+    _("In the chat"): (_("Welcome"), _("Welcome in other languages"), _("Conversations")),
+    _("Limits and programs"): (_("Limits of one run"), _("Clients"), _("Advanced")),
+}
+_CLOSED = (_("In the chat"), _("Limits and programs"))
+
+
+class AssistantList(ChangeList):
+    """The list of assistants, whose names lead to their pages."""
+
+    def url_for_result(self, result: Any) -> str:
+        return reverse("admin:prompt_editor", args=[result.pk])
+
+
+class ClosedSwitches(SwitchInline):
+    """The assistant's own switches, closed: the tab of its tools shows what they come to."""
+
+    classes = ("collapse",)
 
 
 @replace(Assistant)
@@ -27,28 +50,43 @@ class AssistantPages(ModelPages, AssistantAdmin):
     change_form_template = "admin/assistant/assistant/change_form.html"
     list_display = ("name", "slug", "tenant", "answers_with", "prompt", "is_active", "updated_at")
     readonly_fields = (*AssistantAdmin.readonly_fields, "pages")
+    # Its prompt versions have a tab.
+    inlines = (ClosedSwitches,)
+
+    def get_urls(self) -> list[Any]:
+        return [*assistant_pages.urls(), *super().get_urls()]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return AssistantList
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        (title, options), *rest = super().get_fieldsets(request, obj)
-        *names, shown = options["fields"] if obj is not None else (*options["fields"], "")
-        return [(title, {**options, "fields": tuple(name for name in (*names, "pages", shown) if name)}), *rest]
+        """Return the parts of the plain page in four groups, of which the first two are open."""
+        parts = [part for part in super().get_fieldsets(request, obj) if part[1]["fields"] != ("published_prompt",)]
+        groups: dict[str | Promise, list[Any]] = {title: [] for title in (None, *_GROUPS)}  # type: ignore[misc]
+        for title, options in parts:
+            group = next((name for name, titles in _GROUPS.items() if title in titles), None)
+            groups[group].extend(options["fields"])  # type: ignore[index]
+        if obj is not None:
+            groups[None].append("pages")  # type: ignore[index]
+        return [
+            (title, {"fields": tuple(fields), **({"classes": ("collapse",)} if title in _CLOSED else {})})
+            for title, fields in groups.items()
+            if fields
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Show Django's form as one of the tabs."""
+        assistant = self.get_object(request, object_id)
+        frame = {} if assistant is None else assistant_pages.frame_of(request, assistant, assistant_tabs.SETTINGS)
+        return super().change_view(request, object_id, form_url, {**frame, **(extra_context or {})})
 
     @admin.display(description=_("prompt"))
     def prompt(self, assistant: Assistant) -> SafeString:
         return format_html(
             '<a href="{}">{}</a>', reverse("admin:prompt_editor", args=[assistant.pk]), gettext("Editor")
         )
-
-    @admin.display(description=_("published prompt"))
-    def published_prompt(self, assistant: Assistant) -> SafeString | str:
-        shown = super().published_prompt(assistant)
-        if not assistant.pk:
-            return shown
-        editor = reverse("admin:prompt_editor", args=[assistant.pk])
-        is_published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).exists()
-        if not is_published:
-            return format_html('{} <a href="{}">{}</a>', shown, editor, gettext("Write it in the editor"))
-        return format_html('{} · <a href="{}">{}</a>', shown, editor, gettext("Open the editor"))
 
     @admin.display(description=_("see also"))
     def pages(self, assistant: Assistant) -> SafeString | str:
@@ -57,7 +95,6 @@ class AssistantPages(ModelPages, AssistantAdmin):
         board = reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
         links = [
             format_html('<a href="{}">{}</a>', board, gettext("Switchboard")),
-            link_to_list(Conversation, gettext("Conversations"), assistant__id__exact=assistant.pk),
             *added_links("assistant", assistant),
         ]
         return format_html_join(" · ", "{}", ((one,) for one in links))

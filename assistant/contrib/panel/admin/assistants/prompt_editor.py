@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -20,10 +20,11 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.admin.prompts import problems_of
+from assistant.contrib.panel.admin.assistants import assistant_tabs
 from assistant.contrib.panel.admin.assistants.prompt_actions import act_on_version
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
 from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, users_of
-from assistant.contrib.panel.admin.assistants.try_chat import try_url
+from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_url
 from assistant.contrib.panel.admin.base.added_links import added_links, draft_buttons
 from assistant.core.values.prompt_template import BUILT_IN
 from assistant.models import Assistant, PromptVersion
@@ -61,6 +62,8 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
         return _page(request, found, _initial_form(request, found))
     form = EditorForm(request.POST, tenant_id=found.tenant_id)
     verb, _colon, argument = request.POST.get("do", "").partition(":")
+    if verb == "try-here":
+        return _try_here(request, found, form)
     if verb == "preview":
         return _page(request, found, form)
     if verb in ("save", "publish-typed", "try", *draft_buttons):
@@ -83,6 +86,33 @@ def _after_save(request: HttpRequest, assistant: Assistant, version: PromptVersi
     if verb == "try":
         return try_url(request, assistant, version)
     return draft_buttons[verb].after(version) if verb in draft_buttons else None
+
+
+def _try_here(request: HttpRequest, assistant: Assistant, form: EditorForm) -> HttpResponse:
+    """Save what was typed, and return the version to try beside it as JSON; problems as `problems` with status 400.
+
+    A text that is published, or stored in the draft as it is, is saved no second time.
+    """
+    version = _draft(assistant, form)
+    if version is None or _is_unsaved(assistant, form):
+        text = str(form["text"].value() or "").replace("\r\n", "\n")
+        published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+        is_published = published is not None and version is None and text_to_edit(published) == text
+        version = published if is_published else _save(request, assistant, form, is_published=False)
+        if not is_published:
+            list(messages.get_messages(request))  # the answer says it; the next page need not
+    if version is None:
+        problems = [str(problem) for errors in form.errors.values() for problem in errors]
+        return JsonResponse({"problems": problems}, status=400)
+    is_draft = version.status == PromptVersion.Status.DRAFT
+    return JsonResponse(
+        {
+            "version": version.pk,
+            "number": version.number,
+            "draft": version.pk if is_draft else None,
+            "seen": state_of(version) if is_draft else "",
+        }
+    )
 
 
 def _initial_form(request: HttpRequest, assistant: Assistant) -> EditorForm:
@@ -159,6 +189,8 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         **admin.site.each_context(request),
         "title": _("Prompt of %(assistant)s") % {"assistant": assistant.name},
         "assistant": assistant,
+        "assistant_tabs": assistant_tabs.open_tabs(request, assistant, assistant_tabs.PROMPT),
+        "can_try": settings.ASSISTANT_PROMPT_TESTS and is_tester(request, assistant),
         "form": form,
         "is_kept": is_kept,
         "published": published,

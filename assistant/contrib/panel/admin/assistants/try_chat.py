@@ -12,14 +12,19 @@ from assistant.models import Assistant, Membership, PromptVersion
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR
 
 
+def is_tester(request: HttpRequest, assistant: Assistant) -> bool:
+    """Return whether the user is a member of the assistant's tenant, in whose name a test can be."""
+    members = Membership.objects.filter(tenant=assistant.tenant_id, user=request.user.pk)
+    return members.exclude(role=Membership.Role.END_USER).exists()
+
+
 def try_url(request: HttpRequest, assistant: Assistant, version: PromptVersion, *, question: str = "") -> str | None:
     """Return the address of a test chat with a version; None, with a message, for users who are not members.
 
     Args:
         question: what the message box begins with; it is kept in the session, and in no address.
     """
-    members = Membership.objects.filter(tenant=assistant.tenant_id, user=request.user.pk)
-    if not members.exclude(role=Membership.Role.END_USER).exists():
+    if not is_tester(request, assistant):
         text = _("A test chat is a member's, and you are not a member of %(tenant)s: compare answers instead.")
         messages.warning(request, text % {"tenant": assistant.tenant.name})
         return None

@@ -1,0 +1,140 @@
+// Tries the prompt that is being written, beside it: saves a draft and asks it over the websocket of members, as a test.
+import { Connection } from "../js/connection.js";
+import { make } from "../js/elements.js";
+
+const pane = document.getElementById("try");
+const form = document.getElementById("prompt-form");
+const said = document.getElementById("try-said");
+const state = document.getElementById("try-state");
+const question = document.getElementById("try-question");
+const send = document.getElementById("try-send");
+const anew = document.getElementById("try-new");
+const chat = document.getElementById("try-chat");
+const words = pane.dataset;
+const newId = () => crypto.randomUUID();
+
+let thread = newId();
+let run = null; // {id, began, answer, number} of the run that is awaited
+let connection = null;
+
+function add(kind, text) {
+  const line = make(`li.${kind}`, {}, text);
+  said.append(line);
+  said.scrollTop = said.scrollHeight;
+  return line;
+}
+
+function show(text) {
+  state.textContent = text;
+}
+
+function ended() {
+  run = null;
+  send.disabled = false;
+  show("");
+}
+
+function failed(text) {
+  add("problem", text);
+  ended();
+}
+
+/** Save what stands on the left; return the version, or null after showing why not. */
+async function saved() {
+  const data = new FormData(form);
+  data.set("do", "try-here");
+  const response = await fetch(location.pathname, { method: "POST", body: data, headers: { Accept: "application/json" } });
+  const found = await response.json();
+  if (!response.ok) {
+    failed((found.problems ?? []).join(" "));
+    return null;
+  }
+  form.elements.draft.value = found.draft ?? "";
+  form.elements.seen.value = found.seen;
+  form.elements.text.defaultValue = form.elements.text.value;
+  return found;
+}
+
+async function opened() {
+  if (connection?.isOpen) return;
+  connection ??= new Connection(words.socket, new AbortController().signal);
+  const open = new Promise((resolve) => connection.addEventListener("open", resolve, { once: true }));
+  if (connection.state === "connecting") {
+    connection.addEventListener("frame", ({ detail }) => received(detail));
+    connection.addEventListener("change", ({ detail }) => run && detail.state !== "open" && run.isSent && failed(words.lost));
+    connection.connect();
+  } else connection.retryNow();
+  await open;
+}
+
+const handlers = {
+  TEXT_MESSAGE_START: () => (run.answer = add("answer", "")),
+  TEXT_MESSAGE_CONTENT: ({ delta }) => {
+    run.answer ??= add("answer", "");
+    run.answer.append(delta);
+    said.scrollTop = said.scrollHeight;
+  },
+  TOOL_CALL_START: ({ toolCallId, toolCallName }) => (run.tools[toolCallId] = add("tool", `${words.tool}: ${toolCallName}`)),
+  TOOL_CALL_RESULT: ({ toolCallId }) => run.tools[toolCallId]?.append(` · ${words.done}`),
+  RUN_ERROR: ({ message }) => failed(message),
+  RUN_FINISHED: ({ outcome, usage }) => {
+    const seconds = ((performance.now() - run.began) / 1000).toFixed(1);
+    const tokens = (usage ?? []).reduce((sum, one) => sum + (one.inputTokens ?? 0) + (one.outputTokens ?? 0), 0);
+    const facts = [`${words.version} ${run.number}`, `${seconds} ${words.seconds}`, tokens ? `${tokens} ${words.tokens}` : ""];
+    (run.answer ?? add("answer", "")).append(make("small", {}, facts.filter(Boolean).join(" · ")));
+    said.scrollTop = said.scrollHeight;
+    if (outcome?.type === "interrupt") add("tool", words.waits);
+    ended();
+  },
+};
+
+function received(event) {
+  if (run && event.metadata?.run?.id === run.id) handlers[event.type]?.(event);
+}
+
+async function ask() {
+  const text = question.value.trim();
+  if (!text || run) return;
+  send.disabled = true;
+  document.getElementById("try-empty").hidden = true;
+  add("question", text);
+  question.value = "";
+  run = { id: newId(), began: 0, answer: null, tools: {}, isSent: false };
+  show(words.saving);
+  try {
+    const version = await saved();
+    if (!version) return;
+    run.number = version.number;
+    await opened();
+    show(words.answering);
+    run.began = performance.now();
+    run.isSent = connection.send({
+      threadId: thread,
+      runId: run.id,
+      messages: [{ id: newId(), role: "user", content: text }],
+      tools: [],
+      context: [],
+      state: {},
+      forwardedProps: { promptVersion: version.version, testTools: "stub" },
+    });
+    anew.hidden = chat.hidden = false;
+    chat.href = `${words.chat}c/${thread}/`;
+  } catch {
+    failed(words.lost);
+  }
+}
+
+send.addEventListener("click", ask);
+question.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  ask();
+});
+anew.addEventListener("click", () => {
+  if (run) return;
+  thread = newId();
+  said.replaceChildren();
+  anew.hidden = chat.hidden = true;
+  document.getElementById("try-empty").hidden = false;
+  question.focus();
+});
