@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.faults.kills import forget_dead_runs
-from benchmarks.resilience.client import Frame, connected, run_input
+from benchmarks.resilience.client import ENDINGS, Frame, connected, run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
@@ -172,14 +172,23 @@ async def _crash(site: Site, survivor: Server, fork_server: ForkServer, number: 
 
 
 async def _is_usable(survivor: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
-    """Send the same to another process, an approval also as another run, and then another prompt."""
+    """Send the same to another process, an approval also as another run, and then another prompt.
+
+    A call that was cut, and may have had its effect, asks whether to run again; the answer is no.
+    """
     async with connected(survivor.port, key) as client:
         try:
             await client.send(given)
-            await client.until_end(given["runId"], PATIENCE_SECONDS)
+            end = await client.until_end(given["runId"], PATIENCE_SECONDS)
             if is_twice:
-                await client.send(again := {**given, "runId": run_input("")["runId"]})
-                await client.until_end(again["runId"], PATIENCE_SECONDS)
+                # It joins the run that the approval began.
+                await client.send({**given, "runId": run_input("")["runId"]})
+                await client.until(lambda frame: frame["type"] in ENDINGS, PATIENCE_SECONDS)
+            if asked := end.get("outcome", {}).get("interrupts"):
+                resume = [{"interruptId": one["id"], "status": "cancelled"} for one in asked]
+                refusal = {**run_input("", thread=given["threadId"]), "messages": [], "resume": resume}
+                await client.send(refusal)
+                await client.until_end(refusal["runId"], PATIENCE_SECONDS)
         except TimeoutError:
             return False
         return bool((await client.ask("And now?", thread=given["threadId"]))["type"] == "RUN_FINISHED")
