@@ -22,6 +22,7 @@ OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
 JOINING = "the tenants that a proven e-mail address leads to, before any is known"
 BY_KEY = "by API key, in whose door no cookie counts"
+THROWN_AWAY = "of a database that the command makes and throws away"
 EXPOSED = "of an exposed model: `of_tenant` of the same module narrows it"
 ALLOWED = {
     (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm"): OPERATOR,
@@ -31,6 +32,11 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/services/rows.py:_loaded"): USERS,
     (QUERY, "assistant/contrib/data/services/structure.py:rules_of"): "the names of managers, without a query",
     (QUERY, "assistant/contrib/data/services/tenant_conditions.py:_by"): "by the declared path to the call's tenant",
+    (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch._read"): THROWN_AWAY,
+    (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.delete"): THROWN_AWAY,
+    (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.owners"): THROWN_AWAY,
+    (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.restore"): THROWN_AWAY,
+    (QUERY, "assistant/contrib/data/services/viewsets.py:_member"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:_may_view"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:_user"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:rows_of_admin"): EXPOSED,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistant.contrib.data.exposing import expose
+    from assistant.contrib.data.exposing_views import expose_viewset
 
-__all__ = ["expose"]
+__all__ = ["expose", "expose_viewset"]
+_MODULES = {"expose": "exposing", "expose_viewset": "exposing_views"}
 
 
 def __getattr__(name: str) -> Any:
     """Import what projects use when they ask for it: the package is looked at where the app is not installed, too."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from assistant.contrib.data import exposing
-
-    return getattr(exposing, name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -13,10 +13,11 @@ class DataConfig(OptionalApp):
     def register(self) -> None:
         from assistant.contrib.data import checks  # noqa: F401 - registers the checks
         from assistant.contrib.data.exposing import declared
+        from assistant.contrib.data.exposing_views import declared_viewsets
         from assistant.services.toolpolicy import added_rules
 
         # The core has collected the tools, and so what is exposed, before.
-        if declared():
+        if declared() or declared_viewsets():
             from assistant.contrib.data.services import personal_values, reviews
 
             added_rules.read_only_if(reviews.read_only_reason)

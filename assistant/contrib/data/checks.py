@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, register
 def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about models and columns that are not offered, and why."""
     from assistant.contrib.data.services.plans import plans
+    from assistant.contrib.data.services.structure import exposed_views
 
     found: list[CheckMessage] = []
     for plan in plans():
@@ -21,4 +22,8 @@ def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             checks.Warning(f"{plan.label}.{column.name} is not offered: {column.reason}.", id="assistant_data.W002")
             for column in plan.left_out
         ]
+    for view in exposed_views():
+        if view.problem:
+            found.append(checks.Warning(f"{view.label} is not offered: {view.problem}.", id="assistant_data.W001"))
+        found += [checks.Warning(f"{view.label}.{reason}.", id="assistant_data.W002") for reason in view.left_out]
     return found

@@ -11,6 +11,7 @@ from django.contrib.auth import get_permission_codename
 from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import override
 
+from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.services import rows, schemas, summaries
 from assistant.contrib.data.services.plans import Plan, plans
 from assistant.toolkit import Tool
@@ -88,7 +89,13 @@ def _what(plan: Plan) -> str:
 
 def _all_tools() -> list[Tool]:
     autodiscover_modules("assistant")
-    return [tool for plan in plans() for tool in tools_of_plan(plan)]
+    made = [tool for plan in plans() for tool in tools_of_plan(plan)]
+    if declared_viewsets():
+        # Only projects that expose one import what describes viewsets.
+        from assistant.contrib.data.services.view_tools import tools_of_views
+
+        made += tools_of_views()
+    return made
 
 
 TOOLS = _all_tools()

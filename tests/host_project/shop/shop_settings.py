@@ -19,6 +19,7 @@ INSTALLED_APPS = [
     "assistant",
     *(["assistant.contrib.panel"] if os.environ.get("SHOP_PANEL") != "no" else []),
     "assistant.contrib.data",
+    "rest_framework",
 ]
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -26,7 +26,7 @@ from assistant.contrib.data.services.reviews import (
     read_only_reason,
     review,
 )
-from assistant.contrib.data.services.structure import structure
+from assistant.contrib.data.services.structure import structure, structure_of_views
 from assistant.models import Membership, Tenant
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import ToolError
@@ -94,6 +94,7 @@ class ReachAdmin(OwnTransactions):
             if request.method == "POST" and membership is not None:
                 sampled, samples = self._samples(request, membership)
             before = compared_review()
+            views = structure_of_views()
             context = {
                 **self.admin_site.each_context(request),
                 "title": _("What the assistant can reach"),
@@ -102,7 +103,8 @@ class ReachAdmin(OwnTransactions):
                 "membership": membership,
                 "other": other,
                 "counted": count_reach(membership=membership, other=other) if membership is not None else [],
-                "exposed": plans(),
+                "exposed": [*plans(), *views],
+                "views": views,
                 "samples": samples,
                 "sampled": sampled,
                 "latest": latest_review(),

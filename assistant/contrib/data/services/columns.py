@@ -148,6 +148,16 @@ def kind_of(field: Any) -> Kind:
     return "value"
 
 
+def looks_secret_name(name: str) -> bool:
+    """Whether a value of this name may not be shown."""
+    return bool(_SECRET.search(name))
+
+
+def looks_personal_name(name: str) -> bool:
+    """Whether a value of this name looks personal."""
+    return bool(_PERSONAL.search(name))
+
+
 def looks_secret(column: Column) -> bool:
     """Whether a column may not be shown or searched: by its name, its type, or a relation on the way."""
     names = [*column.name.split("__"), getattr(column.own_field, "column", "") or "", column.field.name]

@@ -8,7 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from assistant.contrib.data.services.columns import looks_personal_name
 from assistant.contrib.data.services.plans import plans
+from assistant.contrib.data.services.structure import exposed_views
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import on_one_line, unfenced
 from assistant.services.toolpolicy.added_rules import AskedCall
@@ -52,16 +54,25 @@ def _personal_columns() -> Mapping[str, frozenset[str]]:
     return found
 
 
+@cache
+def _view_tools() -> frozenset[str]:
+    """Return the names of the tools of viewsets, whose personal values are known by their names alone."""
+    return frozenset(offer.tool for plan in exposed_views() for offer in plan.offers)
+
+
 def _read_values(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
     """Yield the personal values in the results of this app's tools, in lower case, with their columns."""
     tools = {call.id: call.name for message in messages for call in message.tool_calls}
     for message in messages:
-        names = _personal_columns().get(tools.get(message.tool_call_id or "", ""))
-        if message.role != "tool" or not names:
+        tool = tools.get(message.tool_call_id or "", "")
+        names = _personal_columns().get(tool, frozenset())
+        is_of_view = tool in _view_tools()
+        if message.role != "tool" or not (names or is_of_view):
             continue
         for name, value in _pairs(_object(unfenced(message.content))):
             text = str(value).strip().casefold()
-            if name in names and value is not None and len(text) >= MIN_CHARACTERS:
+            is_personal = name in names or (is_of_view and looks_personal_name(name))
+            if is_personal and value is not None and len(text) >= MIN_CHARACTERS:
                 yield text, name
 
 

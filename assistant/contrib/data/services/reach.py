@@ -9,7 +9,7 @@ from assistant.contrib.data.services.plans import Plan, plans
 from assistant.contrib.data.services.reading import reading
 from assistant.contrib.data.services.reviews import read_only_reason
 from assistant.contrib.data.services.rows import find, narrowing_hint
-from assistant.contrib.data.services.structure import structure_of
+from assistant.contrib.data.services.structure import structure_of, structure_of_views
 from assistant.contrib.data.services.visible_rows import tenants_rows, visible_rows
 from assistant.models import Membership, Tenant
 from assistant.services.tenancy import audit_trail
@@ -73,6 +73,7 @@ def as_json(*, membership: Membership | None, other: Tenant | None) -> dict[str,
         "other_tenant": None if other is None else other.slug,
         "read_only": read_only_reason(),
         "models": {one.plan.label: one.as_json() for one in counted},
+        "viewsets": structure_of_views(),
     }
 
 

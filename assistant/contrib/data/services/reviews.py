@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.models import ReachReview
 from assistant.contrib.data.services.plans import plans
 from assistant.contrib.data.services.structure import structure
@@ -19,7 +20,7 @@ COMPARED = timedelta(days=30)
 
 def read_only_reason() -> str:
     """Return why no tool with an effect may run; "" if they may, as where nothing is exposed."""
-    if not plans():
+    if not plans() and not declared_viewsets():
         return ""
     is_read_only = ReachReview.objects.values_list("is_read_only", flat=True).first()
     if is_read_only is None:

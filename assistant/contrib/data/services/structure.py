@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.services.plans import Plan, object_backends, plans
+from assistant.contrib.data.services.tenant_conditions import shown_path
+
+if TYPE_CHECKING:
+    from assistant.contrib.data.services.viewsets import ViewPlan
 
 
 def structure() -> dict[str, dict[str, Any]]:
     """Return what is offered of each exposed model, by its label."""
-    return {plan.label: structure_of(plan) for plan in plans()}
+    return {plan.label: structure_of(plan) for plan in plans()} | structure_of_views()
+
+
+def structure_of_views() -> dict[str, dict[str, Any]]:
+    """Return what is offered of each exposed viewset, by its dotted name."""
+    return {plan.label: _structure_of_view(plan) for plan in exposed_views()}
+
+
+def exposed_views() -> tuple[ViewPlan, ...]:
+    """Return what is offered of exposed viewsets, without importing what describes them where there are none."""
+    if not declared_viewsets():
+        return ()
+    from assistant.contrib.data.services.viewsets import view_plans
+
+    return view_plans()
+
+
+def _structure_of_view(plan: ViewPlan) -> dict[str, Any]:
+    tenantless = plan.exposed.tenantless
+    path = "" if plan.problem else shown_path(plan.model, tenantless=tenantless)
+    own = f"The tenant's own, by {path}" if path else "The same rows for all tenants"
+    rules = [own, "Active members, not end users", "The view's own permissions and filters"]
+    return {
+        "tools": [offer.tool for offer in plan.offers],
+        "problem": plan.problem,
+        "path": path,
+        "fields": ["what its serializers show"],
+        "filters": sorted({name for offer in plan.offers for name in offer.operation.parameters["properties"]}),
+        "personal": [],
+        "left_out": list(plan.left_out),
+        "not_named": [],
+        "rules": [] if plan.problem else rules,
+    }
 
 
 def structure_of(plan: Plan) -> dict[str, Any]:

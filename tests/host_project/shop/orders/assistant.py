@@ -1,8 +1,9 @@
 """How the assistant reads companies, and what it may find."""
 
-from assistant.contrib.data import expose
+from assistant.contrib.data import expose, expose_viewset
 from assistant.hosting import HostTenants, TenantValues
 from orders.models import Country, Customer, Line, Order, Payment, Stray
+from orders.views import OrderViewSet
 
 
 class Host(HostTenants):
@@ -39,3 +40,9 @@ expose(Line, fields=["article", "pieces", "order", "order__number", "order__cust
 expose(Payment, fields=["amount", "iban"])
 expose(Country, fields=["code", "name"], plural="countries")
 expose(Stray, fields=["text"])
+expose_viewset(
+    OrderViewSet,
+    actions=["list", "retrieve", "create", "partial_update", "destroy", "close", "mine", "take_over"],
+    name="api_order",
+    plural="api_orders",
+)

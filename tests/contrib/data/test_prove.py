@@ -1,0 +1,113 @@
+"""`assistant_prove` on a warehouse with twenty planted leaks, and on three projects without any."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from assistant.contrib.data.services.prove.arguments import Cases, Pool
+from tests.contrib.data import init_projects
+from tests.contrib.data.test_init import Host
+from tests.docs.snippets import ROOT
+
+LEAKY = ROOT / "tests/host_project/leaky"
+SHOP = ROOT / "tests/host_project/shop"
+pytestmark = pytest.mark.timeout(1800)
+# What is planted in each tool of the warehouse.
+PLANTED = {
+    "show_delivery": "returns a row",
+    "list_customers": "returns a row",
+    "count_open_deliveries": "answers differently when",
+    "average_weight": "answers differently when",
+    "public_items": "returns a row",
+    "has_customer": "answers differently for absent",
+    "set_note": "changes a row",
+    "cancel_delivery": "changes a row",
+    "move_delivery": "links a row",
+    "export_customers": "looks secret",
+    "items_of": "returns a row",
+    "heaviest_customers": "returns a row",
+    "item_titles": "returns a row",
+    "last_delivery": "answers differently when",
+    "my_items": "returns a row",
+    "customers_of_country": "returns a row",
+    "check_delivery": "returns a row",
+    "take_stock": "only reads",
+    "close_deliveries": "changes a row",
+    "deliveries_of": "raises",
+}
+
+
+def prove(folder: Path, source: Path, *options: str, **environment: str) -> tuple[int, str]:
+    """Run the command in a copy of a project; return its exit status and what it printed."""
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.sqlite3", "__pycache__"))
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return run_in(folder, inherited | {"PYTHONPATH": f"{ROOT}:{folder}"} | environment, *options)
+
+
+def run_in(folder: Path, environment: dict[str, str], *options: str) -> tuple[int, str]:
+    command = [sys.executable, "manage.py", "assistant_prove", "--no-migrations", "--skip-checks", *options]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.once
+def test_twenty_planted_leaks_are_found_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "leaky"
+    status, told = prove(folder, LEAKY, "--html", "proof.html", "--junit", "proof.xml")
+    assert status == 1, told
+    cases = {case.get("name"): case.find("failure") for case in ET.parse(folder / "proof.xml").getroot()}
+    failed = {name: failure.get("message") for name, failure in cases.items() if failure is not None}
+    assert failed.keys() == PLANTED.keys(), told
+    assert [name for name, kind in PLANTED.items() if kind not in str(failed[name])] == [], failed
+    page = (folder / "proof.html").read_text()
+    assert all(name in page for name in PLANTED)
+    assert not (folder / "stock.sqlite3").exists() or (folder / "stock.sqlite3").stat().st_size == 0
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("source", "environment"), [(LEAKY, {"STOCK_TOOLS": "clean"}), (SHOP, {})])
+def test_nothing_is_found_in_clean_projects(source: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    status, told = prove(tmp_path / source.name, source, **environment)
+    assert status == 0, told
+    assert "0 findings" in told
+
+
+@pytest.mark.once
+def test_nothing_is_found_in_what_assistant_init_proposes(tmp_path: Path) -> None:
+    host = Host(tmp_path / "companies", init_projects.COMPANIES)
+    host.init("--yes")
+    status, told = run_in(host.folder, host.environment)
+    assert status == 0, told
+
+
+def pool() -> Pool:
+    keys = {"a": [("order", 1), ("user", 2)], "b": [("order", 2), ("order", 3)]}
+    return Pool(keys, {"a": [("order note", "zqa0001")], "b": [("order note", "zqb0001")]}, {})
+
+
+def test_arguments_are_own_foreign_and_absent() -> None:
+    schema = {"type": "object", "properties": {"order_id": {"type": "integer"}}, "required": ["order_id"]}
+    values = {(case.kind, case.arguments["order_id"]) for case in Cases(schema, pool(), "x").chosen()}
+    assert {("own", 1), ("foreign", 2), ("foreign", 3), ("absent", 999_983)} <= values
+
+
+def test_a_key_that_is_a_row_of_both_says_nothing_where_the_argument_names_no_model() -> None:
+    schema = {"type": "object", "properties": {"key": {"type": "integer"}}, "required": ["key"]}
+    values = {(case.kind, case.arguments["key"]) for case in Cases(schema, pool(), "x").chosen()}
+    assert ("foreign", 3) in values and ("foreign", 2) not in values
+
+
+def test_optional_and_nested_arguments_are_chosen_too() -> None:
+    text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    where = {"type": "object", "properties": {"note": {"$ref": "#/$defs/Note"}}}
+    note = {"type": "object", "properties": {"is": text}}
+    schema = {"type": "object", "properties": {"where": where}, "$defs": {"Note": note}}
+    arguments = [case.arguments for case in Cases(schema, pool(), "x").chosen() if case.kind == "foreign"]
+    assert {"where": {"note": {"is": "zqb0001"}}} in arguments

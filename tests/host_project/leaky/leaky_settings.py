@@ -1,0 +1,24 @@
+"""Settings of a warehouse whose tools let through what they should not; STOCK_TOOLS=clean has others that do not."""
+
+import os
+from pathlib import Path
+
+BASE_DIR = Path(__file__).resolve().parent
+SECRET_KEY = "of-an-example-project-in-a-test-suite-and-so-no-secret"
+INSTALLED_APPS = [
+    "stock",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "assistant",
+    "assistant.contrib.data",
+]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "stock.sqlite3"}}
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+USE_TZ = True
+ROOT_URLCONF = "leaky_urls"
+ASSISTANT_TENANTS = "stock.assistant.Host"
+STOCK_TOOLS = os.environ.get("STOCK_TOOLS", "leaky")

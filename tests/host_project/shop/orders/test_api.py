@@ -1,0 +1,96 @@
+"""The tools of the shop's viewset: the API as the member, for the chat's company alone."""
+
+from assistant.models import Membership
+from assistant.services.toolpolicy import catalogue
+from assistant.testing import ToolTester
+from assistant.toolkit import ForeignRow
+from django.urls import reverse
+from orders.models import Order
+from orders.tests import ShopTests
+
+ARGUMENTS = {"number": 500, "total": "12.50", "placed_at": "2031-02-01T10:00:00Z"}
+
+
+class ReadTests(ShopTests):
+    def test_a_list_has_the_pages_searches_and_orders_of_the_api(self):
+        told = self.ask("list_api_orders")
+        self.assertEqual((told["count"], [row["number"] for row in told["results"]]), (11, [100, 101, 102, 103, 104]))
+        told = self.ask("list_api_orders", search="comment-7", ordering="-number", page=1)
+        self.assertEqual([row["number"] for row in told["results"]], [107])
+
+    def test_rows_have_what_the_serializer_shows_but_secrets(self):
+        order = self.acme.rows["Order"][1]
+        told = self.ask("retrieve_api_order", id=str(order.pk))
+        self.assertEqual((told["number"], told["customer_name"]), (101, "acme-customer-1"))
+        self.assertNotIn("api_key", told)
+
+    def test_absent_and_foreign_are_told_the_same(self):
+        foreign = str(self.globex.rows["Order"][1].pk)
+        absent = "00000000-0000-4000-8000-000000000000"
+        self.assertEqual(len({self.refused("retrieve_api_order", id=key) for key in (foreign, absent)}), 1)
+
+    def test_an_action_of_its_own_is_the_members(self):
+        told = self.ask("mine_api_orders")
+        rows = told if isinstance(told, list) else told["rows"]
+        self.assertEqual(len(rows), 10)
+
+    def test_the_page_of_the_reach_shows_it(self):
+        self.client.force_login(self.staff)
+        page = self.client.get(reverse("admin:assistant_data_reachreview_changelist"))
+        self.assertContains(page, "orders.views.OrderViewSet")
+        told = self.client.get(reverse("admin:data_reach_json")).json()["viewsets"]["orders.views.OrderViewSet"]
+        self.assertEqual((told["path"], told["tools"][0]), ("company", "list_api_orders"))
+
+    def test_end_users_may_not(self):
+        Membership.objects.filter(user=self.ada).update(role=Membership.Role.END_USER)
+        self.assertIn("active members", self.refused("list_api_orders"))
+
+
+class WriteTests(ShopTests):
+    def test_reading_is_off_until_switched_on_and_all_else_asks_with_what_is_sent(self):
+        registry = catalogue.registry()
+        self.assertTrue(registry.get("list_api_orders").read_only)
+        create = registry.get("create_api_order")
+        self.assertFalse(create.enabled_by_default)
+        self.assertTrue(create.requires_approval)
+        shown = [(change.label, change.new) for change in create.preview({"number": 5}, None)]
+        self.assertEqual(shown, [("number", 5)])
+        self.assertEqual(sorted(create.parameters["required"]), ["number", "placed_at", "total"])
+
+    def test_a_row_is_made_as_the_api_makes_it(self):
+        told = self.ask("create_api_order", **ARGUMENTS)
+        self.assertEqual(Order.objects.get(pk=told["id"]).company, self.acme.company)
+
+    def test_errors_of_validation_are_what_the_model_reads(self):
+        told = self.refused("create_api_order", **ARGUMENTS | {"total": "-1"})
+        self.assertIn("A total is not negative.", told)
+
+    def test_another_companys_row_cannot_be_linked(self):
+        foreign = self.globex.rows["Customer"][0]
+        told = self.refused("create_api_order", **ARGUMENTS, customer=foreign.pk)
+        self.assertIn("customer", told)
+        self.assertFalse(Order.objects.filter(number=500).exists())
+
+    def test_the_views_permissions_count(self):
+        paid = next(order for order in self.acme.rows["Order"] if order.status == "paid")
+        self.assertIn("may not", self.refused("destroy_api_order", id=str(paid.pk)))
+        other = next(order for order in self.acme.rows["Order"] if order.status == "open" and not order.is_deleted)
+        self.assertEqual(self.call("destroy_api_order", id=str(other.pk)), "Done")
+        self.assertFalse(Order.objects.filter(pk=other.pk).exists())
+
+    def test_an_action_of_its_own_changes_a_row(self):
+        order = self.acme.rows["Order"][1]
+        self.assertEqual(self.ask("close_api_order", id=str(order.pk)), {"status": "sent"})
+        foreign = self.globex.rows["Order"][1]
+        self.refused("close_api_order", id=str(foreign.pk))
+        foreign.refresh_from_db()
+        self.assertEqual(foreign.status, "paid")
+
+    def test_what_a_view_writes_to_another_company_is_not_kept(self):
+        with self.assertRaises(ForeignRow):
+            self.call("take_over_api_orders")
+        self.assertFalse(Order.objects.filter(comment="taken").exists())
+
+    def call(self, name, **arguments):
+        tool = catalogue.registry().get(name)
+        return ToolTester(tool, tenant=self.acme.company, user=self.ada).run(**arguments).content
