@@ -41,6 +41,7 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.export import as_json, as_markdown
 from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
 from assistant.services.conversations.pagination import InvalidCursor, conversation_page, message_page
+from assistant.services.conversations.tool_switch import switch_tools
 from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.runs.shown_path import show_path
 
@@ -123,7 +124,7 @@ class OneConversation(ConversationView):
         return Response(ConversationOut(self.conversation(thread)).data)
 
     @operation(
-        "Rename or archive a conversation",
+        "Rename or archive a conversation, or switch its tools",
         path=["thread"],
         body=ConversationChange,
         example={"title": "Umbrella", "is_archived": True},
@@ -134,11 +135,13 @@ class OneConversation(ConversationView):
         self.conversation(thread)
         given = validated(ConversationChange, request.data)
         if not given:
-            raise ValidationError(["There is nothing to change: give a title or is_archived."])
+            raise ValidationError(["There is nothing to change: give a title, is_archived or tools_off."])
         if "title" in given:
             self.rename(thread, given["title"])
         if "is_archived" in given:
             archive_conversation(member=self.member, conversation_id=thread, is_archived=given["is_archived"])
+        if "tools_off" in given:
+            switch_tools(member=self.member, conversation_id=thread, off=given["tools_off"])
         return Response(ConversationOut(self.conversation(thread)).data)
 
     def rename(self, thread: uuid.UUID, title: str) -> None:

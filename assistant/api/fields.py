@@ -16,6 +16,8 @@ TEXT = r"^[^\u0000]*$"
 SAYING = r"^[^\u0000]*[^\u0000\s\u001c-\u001f\u0085][^\u0000]*$"
 SLUG = r"^[-a-zA-Z0-9_]+$"
 MESSAGE_ID = r"^[!-~]{1,128}$"
+# The name of a tool, or `*` for all.
+TOOL = r"^([a-zA-Z0-9_-]+|\*)$"
 CURSOR = r"^[A-Za-z0-9_-]*$"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)

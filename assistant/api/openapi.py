@@ -23,6 +23,7 @@ CONVERSATION = {
     "title": "Return of an umbrella",
     "assistant": "support",
     "is_archived": False,
+    "tools_off": [],
     "message_count": 2,
     "created_at": "2026-11-21T09:30:00Z",
     "updated_at": "2026-11-21T09:30:04Z",

@@ -7,12 +7,26 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from assistant.api.fields import CURSOR, MESSAGE_ID, SAYING, SLUG, Day, Flag, JsonObject, OneOf, QueryFlag, Text, Uuid
+from assistant.api.fields import (
+    CURSOR,
+    MESSAGE_ID,
+    SAYING,
+    SLUG,
+    TOOL,
+    Day,
+    Flag,
+    JsonObject,
+    OneOf,
+    QueryFlag,
+    Text,
+    Uuid,
+)
 from assistant.models import Assistant, Conversation, Feedback, Run
 from assistant.services.assistants.welcome import greetings_of
 from assistant.services.conversations.conversations import MAX_TITLE
 from assistant.services.conversations.feedback import MAX_COMMENT
 from assistant.services.conversations.pagination import MAX_PAGE
+from assistant.services.conversations.tool_switch import MAX_NAMES
 from assistant.services.runs.content_parts import MAX_FILES
 from assistant.services.text import MAX_TEXT
 
@@ -62,6 +76,9 @@ class ConversationOut(ApiSerializer):
     title = serializers.CharField()
     assistant = serializers.SlugField(source="assistant.slug")
     is_archived = serializers.SerializerMethodField()
+    tools_off = serializers.ListField(
+        child=serializers.CharField(), help_text="Tools that are off in this conversation; `*` stands for all."
+    )
     message_count = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -77,10 +94,16 @@ class ConversationIn(ApiSerializer):
 
 
 class ConversationChange(ApiSerializer):
-    constraints = {"anyOf": [{"required": ["title"]}, {"required": ["is_archived"]}]}
+    constraints = {"anyOf": [{"required": [name]} for name in ("title", "is_archived", "tools_off")]}
 
     title = Text(max_length=MAX_TITLE, pattern=SAYING, required=False)
     is_archived = Flag(required=False)
+    tools_off = serializers.ListField(
+        child=Text(max_length=64, pattern=TOOL),
+        max_length=MAX_NAMES,
+        required=False,
+        help_text="The only tools that are off in this conversation from its next run on; `*` stands for all.",
+    )
 
 
 class PageQuery(ApiSerializer):

@@ -35,23 +35,17 @@ class BoundModel:
         """Return the model with these tools beside its own, and these options in place of its own."""
         return BoundModel(self.model, (*self.tools, *tools), {**self._options, **options})
 
-    async def call(
-        self, message: Prompt = None, *, more_tools: Sequence[ToolSource] = (), **settings: Any
-    ) -> ChatReply[Any]:
+    async def call(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Ask the model and run the tools it calls; the settings and errors are those of `ChatClient.call`."""
-        return await self._client.call(message, **self._settings(more_tools, settings))
+        return await self._client.call(message, **settings)
 
-    def call_sync(
-        self, message: Prompt = None, *, more_tools: Sequence[ToolSource] = (), **settings: Any
-    ) -> ChatReply[Any]:
+    def call_sync(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Like `call`, for code without an event loop. Raises `RuntimeError` where one runs."""
-        return self._client.call_sync(message, **self._settings(more_tools, settings))
+        return self._client.call_sync(message, **settings)
 
-    async def stream_text(
-        self, message: Prompt = None, *, more_tools: Sequence[ToolSource] = (), **settings: Any
-    ) -> AsyncGenerator[str, None]:
+    async def stream_text(self, message: Prompt = None, **settings: Any) -> AsyncGenerator[str, None]:
         """Yield the text of the answer as it arrives. Raises `RunFailed`."""
-        async with aclosing(self._client.stream_text(message, **self._settings(more_tools, settings))) as texts:
+        async with aclosing(self._client.stream_text(message, **settings)) as texts:
             async for text in texts:
                 yield text
 
@@ -65,8 +59,3 @@ class BoundModel:
     async def aclose(self) -> None:
         """Close the sessions with MCP servers that this event loop has open."""
         await self._client.aclose()
-
-    def _settings(self, more_tools: Sequence[ToolSource], settings: dict[str, Any]) -> dict[str, Any]:
-        if not more_tools:
-            return settings
-        return {**settings, "tools": (*settings.get("tools", self.tools), *more_tools)}

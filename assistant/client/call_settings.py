@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypedDict
+from typing import Any, Generic, TypedDict, get_args
 
 from assistant.client.tool_sources import ToolProvider, ToolSource
 from assistant.core.client.prompts import PromptTemplate
+from assistant.core.llm.typed_output import Mode
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.plan import ExecuteTools
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool
 from assistant.toolkit.context import Deps
-from assistant.toolkit.definition.failures import OnError
+from assistant.toolkit.definition.failures import OnError, mistake_in
 
 # A text, a template of one, or messages as `Message`, as mappings, or as objects of the openai package.
 Prompt = str | PromptTemplate | Sequence[Message | Mapping[str, Any] | object] | None
@@ -23,6 +24,8 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     """Settings of one call. `context`, `options` and `variables` are merged with the client's; others replace these.
 
     Attributes:
+        tools: in place of the client's.
+        more_tools: beside the client's, or the call's.
         history: the conversation so far, such as `reply.messages` of an earlier call.
         conversation: the conversation's key in the client's store.
         execute_tools: whether tools are run; if not, the calls are left to the caller. Or a function of the model's
@@ -38,6 +41,7 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     """
 
     tools: ToolProvider | ToolSource | None
+    more_tools: ToolProvider | ToolSource | None
     deps: Deps
     context: Mapping[str, Any] | None
     history: Sequence[Message | Mapping[str, Any] | object]
@@ -52,3 +56,27 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     limits: Limits
     files: Sequence[Media]
     on_error: OnError
+
+
+# What has no wrong value that `check_settings` would find.
+UNCHECKED = CallSettings.__annotations__.keys() - {"on_error", "execute_tools", "limits", "options"}
+
+
+def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:
+    """Raise `TypeError` for settings of a call that are unknown or of another type, with what there is to choose."""
+    known = CallSettings.__annotations__.keys()
+    if unknown := settings.keys() - known:
+        raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
+    if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
+        raise TypeError(f"on_error {mistake}.")
+    executes = settings.get("execute_tools", True)
+    if not (isinstance(executes, bool) or callable(executes)):
+        raise TypeError(
+            f"execute_tools must be True, False, or a function of the reply and the context, not {executes!r}."
+        )
+    if not isinstance(settings.get("limits", Limits()), Limits):
+        raise TypeError(f"limits must be a Limits, not {settings['limits']!r}.")
+    if not isinstance(settings.get("options", {}), Mapping):
+        raise TypeError(f"options must be a mapping, not {settings['options']!r}.")
+    if mode is not None and mode not in get_args(Mode):
+        raise TypeError(f"output_mode must be one of {', '.join(get_args(Mode))}, not {mode!r}.")

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 
 from pydantic import BaseModel
 
-from assistant.client.call_settings import CallSettings, Prompt
+from assistant.client.call_settings import UNCHECKED, CallSettings, Prompt, check_settings
 from assistant.client.given_messages import messages_of, with_files
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import (
@@ -56,7 +56,6 @@ from assistant.mcp_client import LogLevel
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
-from assistant.toolkit.definition.failures import mistake_in
 from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -179,6 +178,8 @@ class ChatClient(Generic[Deps]):
             _check_functions(1, result_converter=[result_converter])
         if roots is not None or log_level != "info":
             check_options(log_level, roots)
+        if not callable(getattr(model, "stream", None)):
+            raise TypeError(f"model must be a model, such as OpenAIModel('gpt-4.1-mini'), not {model!r}.")
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
             models = [InterceptedModel(one, model_interceptors) for one in models]
@@ -358,10 +359,8 @@ class ChatClient(Generic[Deps]):
         output: OutputType[Any] | None,
         mode: Mode | None,
     ) -> Turn:
-        if unknown := settings.keys() - CallSettings.__annotations__.keys():
-            raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
-        if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
-            raise TypeError(f"on_error {mistake}.")
+        if mode is not None or settings.keys() - UNCHECKED:
+            check_settings(settings, mode)
         system = settings.get("system", self.system)
         if (
             isinstance(system, PromptTemplate)
@@ -387,7 +386,9 @@ class ChatClient(Generic[Deps]):
         augmentation: type[BaseModel] | None = None
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
-                toolset, tools, augmentation = await self._tools.toolset(settings.get("tools"), context)
+                toolset, tools, augmentation = await self._tools.toolset(
+                    settings.get("tools"), context, settings.get("more_tools")
+                )
                 stored = await load(store, key) if store is not None and key is not None else ()
         except TimeoutError:
             if not limit.expired():

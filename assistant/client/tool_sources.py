@@ -65,13 +65,17 @@ class ToolSources:
             augmented(self._defaults.values(), augmentation)
 
     async def toolset(
-        self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]
+        self,
+        own: ToolProvider | ToolSource | None,
+        context: ToolContext[Any],
+        more: ToolProvider | ToolSource | None = None,
     ) -> tuple[Toolset, list[Tool], type[BaseModel] | None]:
         """Return the tools of one call, as a toolset and as they are, and the augmentation of the call.
 
         Args:
             own: the call's own, which replace the client's; None for these.
             context: the context of the call, with the dependencies that the tools get.
+            more: tools beside them.
 
         Raises:
             InvalidTool: a tool's settings are not valid, two have one name, or one waits or wants other dependencies.
@@ -81,7 +85,10 @@ class ToolSources:
         """
         tools: list[Tool] = []
         own = self._provider if own is None else own
-        for source in self._sources if own is None else await self._of_call(own, context):
+        sources = self._sources if own is None else await self._of_call(own, context)
+        if more is not None:
+            sources = [*sources, *await self._of_call(more, context)]
+        for source in sources:
             tools += await self.mcp.of(source) if isinstance(source, McpServer) else [source]
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]

@@ -125,6 +125,11 @@ class Conversation(models.Model):
         editable=False,
         help_text=_("The number of the run whose answer `follow_ups` follow."),
     )
+    tools_off = list_field(
+        verbose_name=_("tools off"),
+        editable=False,
+        help_text=_("Names of tools that are off in this conversation; * stands for all."),
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

@@ -163,3 +163,17 @@ def test_tools_of_a_package_are_discovered(tmp_path: Any, monkeypatch: pytest.Mo
         Registry.discover("corner_shop", "corner_shop.nowhere")
     for name in [name for name in sys.modules if name.startswith("corner_shop")]:
         monkeypatch.delitem(sys.modules, name)
+
+
+async def test_more_tools_of_a_call_are_beside_the_clients_and_the_calls_own() -> None:
+    model = ScriptedModel(["ok"] * 4)
+    client = ChatClient(model=model, tools=[clock])
+    await client.call("?", more_tools=[weather])
+    await client.call("?", tools=[Units], more_tools=lambda context: [weather])
+    provided = ChatClient(model=model, tools=lambda context: [clock])
+    await provided.call("?", more_tools=[weather])
+    await client.call("?")
+    names = [[tool.name for tool in request.tools] for request in model.requests]
+    assert names == [["clock", "weather"], ["metres", "weather"], ["clock", "weather"], ["clock"]]
+    with pytest.raises(InvalidTool, match="clock"):
+        await client.call("?", more_tools=[clock])

@@ -1,4 +1,4 @@
-"""Which tools a tenant's run offers: by tenant, assistant, user and call."""
+"""Which tools a tenant's run offers: by tenant, assistant, user, conversation and call."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 
-from assistant.models import Assistant, Tenant
+from assistant.client import ToolCall
+from assistant.models import Assistant, Conversation, Tenant
+from assistant.models import ToolCall as StoredCall
 from assistant.providers import ScriptedModel
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
 from assistant.toolkit import Registry, tool
+from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 
@@ -73,3 +76,72 @@ def test_the_switch_of_a_call(cast: Cast) -> None:
     switch_tool(cast.acme, "find_order")
     calls: list[dict[str, Any]] = [{}, {"allowedTools": []}, {}]
     assert offered(cast.acme, cast.alice, cast.support, *calls) == [["find_order"], [], ["find_order"]]
+
+
+def switch_off(cast: Cast, *names: str) -> None:
+    thread = Conversation.objects.get(tenant=cast.acme).pk
+    given = Caller(cast.acme, cast.alice)("patch", f"conversations/{thread}/", {"tools_off": list(names)})
+    assert (given.status_code, given.json()["tools_off"]) == (200, sorted(names))
+
+
+@pytest.fixture
+def _no_titles(cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.support.pk).update(makes_titles=False)
+
+
+@pytest.mark.usefixtures("_no_titles")
+def test_the_switch_of_a_conversation(cast: Cast) -> None:
+    switch_tool(cast.acme, "find_order")
+    model = ScriptedModel(["ok"] * 4)
+    with answer_with(model), ChatTester(cast.acme, cast.alice, "support") as chat:
+        chat.ask("?")
+        switch_off(cast, "find_order")
+        chat.ask("?")
+        switch_off(cast, "*")
+        chat.ask("?")
+        switch_off(cast)
+        chat.ask("?")
+    assert [len(request.tools) for request in model.requests] == [1, 0, 0, 1]
+
+
+@pytest.mark.usefixtures("_no_titles")
+def test_a_call_of_a_tool_that_is_off_in_the_conversation_is_refused(cast: Cast) -> None:
+    switch_tool(cast.acme, "find_order")
+    model = ScriptedModel(["ok", ToolCall("", "find_order", '{"customer": "Ann"}'), "ok"])
+    with answer_with(model), ChatTester(cast.acme, cast.alice, "support") as chat:
+        chat.ask("?")
+        switch_off(cast, "find_order")
+        chat.ask("?")
+    (call,) = StoredCall.objects.filter(tenant=cast.acme)
+    assert (call.status, call.rule) == ("refused", "Switched off for this conversation.")
+
+
+@pytest.mark.usefixtures("_no_titles")
+def test_assistants_that_are_asked_run_no_tool_that_is_off_in_the_conversation(cast: Cast) -> None:
+    switch_tool(cast.acme, "find_order")
+    expert = make_assistant(cast.acme, "expert")
+    cast.support.delegates.add(expert)
+    ask = ToolCall("", "ask_expert", '{"task": "?"}')
+    find = ToolCall("", "find_order", '{"customer": "Ann"}')
+    model = ScriptedModel(["ok", ask, find, "ok", "ok"])
+    with answer_with(model), ChatTester(cast.acme, cast.alice, "support") as chat:
+        chat.ask("?")
+        switch_off(cast, "find_order")
+        answer = chat.ask("?")
+    assert "Switched off for this conversation." in answer.tool_results
+
+
+@pytest.mark.parametrize("names", ["find_order", ["no spaces here"], ["x" * 65], ["a"] * 201])
+def test_what_are_no_names_of_tools_is_refused(cast: Cast, names: object) -> None:
+    made = Caller(cast.acme, cast.alice)("post", "conversations/", {"assistant": "support"}).json()
+    assert (
+        Caller(cast.acme, cast.alice)("patch", f"conversations/{made['id']}/", {"tools_off": names}).status_code == 400
+    )
+
+
+def test_nobody_switches_the_tools_of_anothers_conversation(cast: Cast) -> None:
+    made = Caller(cast.acme, cast.alice)("post", "conversations/", {"assistant": "support"}).json()
+    address = f"conversations/{made['id']}/"
+    for user, tenant in ((cast.amy, cast.acme), (cast.mallory, cast.globex)):
+        assert Caller(tenant, user)("patch", address, {"tools_off": ["*"]}).status_code == 404
+    assert Conversation.objects.get(pk=made["id"]).tools_off == []

@@ -10,6 +10,9 @@ from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.extensions.extension import ExtensionRun, ShippedExtension
 from assistant.core.llm.protocol import ModelRequest
 
+# How many tools are named where the one that was chosen is not among them.
+_TOLD = 20
+
 
 @dataclass(frozen=True)
 class RequestChoice(ShippedExtension[None]):
@@ -40,5 +43,6 @@ class RequestChoice(ShippedExtension[None]):
         if any(message.role == "tool" for message in run.new_messages):
             return None
         if choice != "required" and all(tool.name != choice for tool in request.tools):
-            raise TurnFailed(f"There is no tool named {choice[:64]!r} to choose.", "invalid_input")
+            choices = ", ".join(["auto", "none", "required", *(tool.name for tool in request.tools[:_TOLD])])
+            raise TurnFailed(f"There is no tool named {choice[:64]!r} to choose. Choices: {choices}.", "invalid_input")
         return choice

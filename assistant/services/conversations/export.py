@@ -28,6 +28,7 @@ def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
         "assistant": conversation.assistant.slug,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
+        "tools_off": conversation.tools_off,
         "messages": _entries(member, conversation),
     }
 

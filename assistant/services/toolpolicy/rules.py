@@ -28,6 +28,7 @@ ALLOWED_FOR_SERVER = gettext_noop("Allowed on the page of its server.")
 ON_BY_DEFAULT = gettext_noop("On by default; the tenant has not switched it.")
 NOT_SWITCHED_ON = gettext_noop("Off until the tenant switches it on.")
 LEFT_OUT = gettext_noop("Left out by the client.")
+FOR_CONVERSATION = gettext_noop("Switched off for this conversation.")
 # With a reason, and with an end or without.
 BLOCKED: Mapping[Whose, tuple[str, str]] = {
     "deployment": (

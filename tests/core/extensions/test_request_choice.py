@@ -27,5 +27,8 @@ async def test_a_tool_that_is_not_offered_cannot_be_chosen() -> None:
     turn = await run_script(["2"], add, extensions=(RequestChoice("subtract"),))
     ending = turn.events[-1]
     assert isinstance(ending, RunError)
-    assert (ending.code, ending.message) == ("invalid_input", "There is no tool named 'subtract' to choose.")
+    assert (ending.code, ending.message) == (
+        "invalid_input",
+        "There is no tool named 'subtract' to choose. Choices: auto, none, required, add.",
+    )
     assert not turn.model.requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -285,7 +285,9 @@ def _begin(
         check_decisions(new.decisions, history, setup.tools, **who)
     key = key_of(run, owner)
     answers = None if test is None else test.answers
-    setup = with_input(setup, given, new.decisions, key=key, assistant=assistant, answers=answers)
+    setup = with_input(
+        setup, given, new.decisions, key=key, assistant=assistant, answers=answers, tools_off=conversation.tools_off
+    )
     if given.asked is None and setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
@@ -300,18 +302,26 @@ def with_input(
     key: RunKey,
     assistant: Assistant,
     answers: ToolAnswers | None = None,
+    tools_off: Collection[str] = (),
 ) -> RunSetup:
     """Return the setup of a run, changed as its input says, besides its messages.
 
     Args:
         answers: how tools are answered in a test; None for any other run.
+        tools_off: the names of tools that are off in the conversation.
     """
     return replace(
         setup,
         client_tools=given.client_tools,
         decisions=decisions,
         extensions=extensions_of(
-            key=key, assistant=assistant, setup=setup, run_input=given, asked=given.asked, answers=answers
+            key=key,
+            assistant=assistant,
+            setup=setup,
+            run_input=given,
+            asked=given.asked,
+            answers=answers,
+            tools_off=tools_off,
         ),
         language=given.language,
     )

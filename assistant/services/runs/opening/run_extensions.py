@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.added import added_extensions
 from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
+from assistant.services.runs.extensions.conversation_switch import ConversationSwitch
 from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
@@ -39,6 +40,7 @@ def extensions_of(
     run_input: RunInput | None = None,
     asked: CallerSettings | None = None,
     answers: ToolAnswers | None = None,
+    tools_off: Collection[str] = (),
 ) -> tuple[RunExtension[Any], ...]:
     """Return the extensions of a run, in the order in which they are called.
 
@@ -47,12 +49,15 @@ def extensions_of(
         run_input: the client's; None for a run whose caller keeps the history.
         asked: how the program that begins the run wants it to be answered; None for any other.
         answers: how tools are answered in a test; None for any other run.
+        tools_off: the names of tools that are off in the conversation.
     """
     found: list[RunExtension[Any]] = [CitedPassages()]
     if setup.answering.fallback is not None:
         found.append(FallbackModels(setup.answering.fallback))
     if getattr(assistant, "has_delegates"):  # noqa: B009 - an annotation the type does not know
         found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
+    if tools_off:
+        found.append(ConversationSwitch(tools_off))
     found += _of_answer(setup, run_input, asked)
     found += _of_calls(key, assistant, setup, run_input, answers)
     if answers is not None:

@@ -120,7 +120,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=run.reserved_cost) if quotas.counted else None
     found = answering(choice, assistant=assistant, soft=soft, is_replaced=bool(run.replaced_model))
     setup = answered_by(setup, found, assistant=assistant)
-    setup = with_input(setup, given, decisions, key=key, assistant=assistant)
+    setup = with_input(setup, given, decisions, key=key, assistant=assistant, tools_off=conversation.tools_off)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
