@@ -14,6 +14,7 @@ from tests.contrib.panel.conftest import say_something, signed_in
 from tests.factories import make_assistant, make_conversation, make_run, make_tenant
 
 ROOMS = ["Home", "Tenants", "Assistants", "Tools", "Conversations", "Inbox", "Spend", "Settings", "Advanced"]
+ENTRIES = ["Overview", "Assistants", "Tools", "Conversations", "People and spend"]
 
 
 def pick(client: Client, tenant: str, following: str = "/admin/") -> str:
@@ -30,15 +31,44 @@ def globex_run(cast: Cast) -> Run:
     ("path", "room"),
     [("/admin/", "Home"), ("/admin/assistant/run/", "Conversations"), ("/admin/advanced/", "Advanced")],
 )
-@pytest.mark.parametrize("who", ["root", "amys"])
-def test_every_page_shows_the_eight_rooms_and_marks_its_own(
-    path: str, room: str, who: str, cast: Cast, request: pytest.FixtureRequest
-) -> None:
-    frame = request.getfixturevalue(who).get(path).context["panel"]
-    # What the assistant can reach of a project's own data is the operators' concern.
-    rooms = [*ROOMS[:4], "Data", *ROOMS[4:]] if who == "root" else ROOMS
-    assert [one.name for one in frame.rooms] == rooms
+def test_every_page_shows_operators_the_rooms_and_marks_its_own(path: str, room: str, root: Client, cast: Cast) -> None:
+    frame = root.get(path).context["panel"]
+    assert [one.name for one in frame.rooms] == [*ROOMS[:4], "Data", *ROOMS[4:]]
     assert [one.name for one in frame.rooms if one.is_current] == [room]
+
+
+@pytest.mark.parametrize(
+    ("path", "entry"),
+    [
+        ("/admin/", "Overview"),
+        ("/admin/assistant/run/", "Conversations"),
+        ("/admin/assistant/approval/", "Conversations"),
+        ("/admin/assistant/promptvariable/", "Assistants"),
+        ("/admin/spend/", "People and spend"),
+        ("/admin/assistant/provider/", "People and spend"),
+    ],
+)
+def test_a_tenants_admin_has_five_entries(path: str, entry: str, amys: Client, cast: Cast) -> None:
+    frame = amys.get(path).context["panel"]
+    assert [one.name for one in frame.rooms] == ENTRIES
+    assert [one.name for one in frame.rooms if one.is_current] == [entry]
+    assert [amys.get(one.url, follow=True).status_code for one in frame.rooms] == [200] * 5
+
+
+def test_an_admin_of_one_tenant_begins_with_its_people_and_its_name(amys: Client, cast: Cast) -> None:
+    home = amys.get("/admin/")
+    assert home.context["title"] == "Acme"
+    people = amys.get(home.context["panel"].rooms[-1].url)
+    assert people.context["tenant"] == cast.acme
+    assert [one.name for one in people.context["panel"].rooms if one.is_current] == ["People and spend"]
+    assert "Advanced" not in [one.name for one in home.context["panel"].rooms]
+
+
+def test_an_admin_of_two_tenants_has_the_same_entries_and_their_list(cast: Cast) -> None:
+    Membership.objects.create(tenant=cast.globex, user=cast.amy, role=Membership.Role.ADMIN)
+    home = signed_in(cast.amy).get("/admin/")
+    assert [one.name for one in home.context["panel"].rooms] == ENTRIES
+    assert home.context["panel"].rooms[-1].url == "/admin/assistant/tenant/"
 
 
 def test_a_page_below_a_list_belongs_to_the_lists_room(root: Client, cast: Cast) -> None:

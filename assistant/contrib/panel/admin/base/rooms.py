@@ -66,6 +66,25 @@ ROOMS = (
 _added_rooms: list[tuple[Room, str]] = []
 # Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.
 _added: list[tuple[str, type[Model], str]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the navigation of people who are no operators: its name, and the rooms whose pages it has."""
+
+    slug: str
+    name: str | Promise
+    rooms: tuple[str, ...]
+
+
+# Rooms of optional apps that no entry names are in the last one.
+ENTRIES = (
+    Entry("overview", _("Overview"), ("home",)),
+    Entry("assistants", _("Assistants"), ("assistants",)),
+    Entry("tools", _("Tools"), ("tools",)),
+    Entry("conversations", _("Conversations"), ("conversations", "inbox")),
+    Entry("people", _("People and spend"), ("tenants", "spend", "settings")),
+)
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
 
 
@@ -130,15 +149,47 @@ def frame(site: AdminSite, request: HttpRequest) -> Frame:
     every = rooms()
     pages = {room.slug: tuple(_pages(room, site, request)) for room in every}
     current = _current(pages, request)
-    links = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in every if pages[room.slug]]
-    links.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
-    of_room = pages.get(current, ())
+    if is_operator(request):
+        links = [
+            Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in every if pages[room.slug]
+        ]
+        links.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
+        of_room = pages.get(current, ())
+    else:
+        links, of_room = _entries(request, pages, current)
     return Frame(
         tuple(links),
         tuple(Link(page.name, page.url, page.url == request.path) for page in of_room) if len(of_room) > 1 else (),
         picker_of(request),
         request.GET.get("q", "") if request.path == reverse("admin:search") else "",
     )
+
+
+def _entries(
+    request: HttpRequest, pages: dict[str, tuple[Link, ...]], current: str
+) -> tuple[list[Link], tuple[Link, ...]]:
+    """Return the entries of somebody who is no operator, and the pages of the one that is shown."""
+    named = {slug for entry in ENTRIES for slug in entry.rooms}
+    others = tuple(slug for slug in pages if slug not in named)
+    links: list[Link] = []
+    shown: tuple[Link, ...] = ()
+    for entry in ENTRIES:
+        slugs = (*entry.rooms, *(others if entry is ENTRIES[-1] else ()))
+        own = tuple(_of_one_tenant(request, link) for slug in slugs for link in pages[slug])
+        if own:
+            links.append(Link(str(entry.name), own[0].url, current in slugs))
+            shown = own if current in slugs else shown
+    return links, shown
+
+
+def _of_one_tenant(request: HttpRequest, link: Link) -> Link:
+    """Return the people of the only tenant of a user in place of the list of tenants."""
+    tenants = permitted_of(request).anywhere
+    if link.url != reverse("admin:assistant_tenant_changelist") or len(tenants) != 1:
+        return link
+    (tenant_id,) = tenants
+    may_see = tenant_id in permitted_of(request).tenants("people")
+    return Link(str(_("People")), reverse("admin:assistant_tenant_people", args=[tenant_id])) if may_see else link
 
 
 def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:

@@ -25,7 +25,7 @@ from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.reports.days import Day
 from assistant.contrib.panel.reports.home import HomeReport, home_report, last_changes
 from assistant.contrib.panel.reports.needs import Item, Need, needs
-from assistant.models import AuditEntry
+from assistant.models import AuditEntry, Tenant
 
 # For each kind: the sentence, the page that lists all items, and the page of one item.
 _KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[Any], str]]] = {
@@ -127,8 +127,14 @@ def describe_need(
 def context(request: HttpRequest) -> dict[str, Any]:
     """Return what the first page shows to a user, of the picked tenant or of all that they may see."""
     tenants, zone = reported_tenants(request), _zone(request)
+    own = (
+        None
+        if is_operator(request) or tenants.ids is None or len(tenants.ids) != 1
+        else Tenant.objects.filter(pk__in=tenants.ids).first()
+    )
     report = home_report(tenants=tenants, now=timezone.now(), zone=zone)
     return {
+        **({} if own is None else {"title": own.name}),
         "report": report,
         "zone": zone.key,
         "needs": [shown_need(need) for need in needs(tenants=tenants, now=timezone.now())],
