@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -24,6 +24,7 @@ from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.insights.admin.request import PERIODS, PERMISSION, QualityRequest, read_request
 from assistant.contrib.insights.models import DaySum, QualityWarning
 from assistant.contrib.insights.services.changes import changes_of
+from assistant.contrib.insights.services.fits import fitting_days
 from assistant.contrib.insights.services.measures import MEASURES, Measure, Sums
 from assistant.contrib.insights.services.reports import (
     KINDS,
@@ -41,7 +42,7 @@ from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.line_chart import Mark, Point, line_chart
 from assistant.contrib.panel.admin.base.rooms import Link
-from assistant.models import AuditEntry, Tenant
+from assistant.models import Assistant, AuditEntry, Tenant
 
 TITLES: dict[By, str | Promise] = {
     "assistant": gettext_lazy("Assistant"),
@@ -52,6 +53,8 @@ TITLES: dict[By, str | Promise] = {
 }
 # Warnings are shown for so many rows.
 WARNINGS = 10
+# Changes that are named of one day that fits.
+CHANGES_OF_A_FIT = 5
 # The columns of the table, besides the measure of the line.
 COLUMNS = ("disliked", "failed", "asked-again", "stopped", "cut", "first-word", "whole", "cost")
 
@@ -129,7 +132,7 @@ def quality_csv(request: HttpRequest) -> HttpResponse:
 
 
 def quality_context(asked: QualityRequest) -> dict[str, Any]:
-    """Return what the page shows, in at most six queries, none of which reads a run."""
+    """Return what the page shows, in at most seven queries, none of which reads a run."""
     days = days_of(asked.rows, tool=asked.tool, period=asked.period)
     now, earlier = total(days)
     entries = _changes(asked)
@@ -142,6 +145,8 @@ def quality_context(asked: QualityRequest) -> dict[str, Any]:
         "measure": measure,
         "chart": _chart(asked, days, entries),
         "changes": entries,
+        "fits": _fits(asked, days, entries),
+        "shown_by": _shown_by(asked),
         "days": [
             (day.day, shown(measure, day.sums), shown(measure, day.earlier), day.sums["runs"]) for day in reversed(days)
         ],
@@ -264,12 +269,62 @@ def _changes(asked: QualityRequest) -> list[dict[str, Any]]:
     return [_shown_change(entry, numbers, asked.tenant) for entry in entries]
 
 
+def _fits(asked: QualityRequest, days: Sequence[DayOfSums], changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the days of changes that fit a step of the chosen measure, each with its changes and what to do."""
+    by_day: dict[Any, list[dict[str, Any]]] = {}
+    for change in changes:
+        by_day.setdefault(change["day"], []).append(change)
+    fits = fitting_days(days, by_day.keys(), asked.measure)
+    if not fits or asked.tenant is None:
+        return []
+    assistants = dict(Assistant.objects.filter(tenant=asked.tenant).values_list("slug", "pk"))
+    return [
+        {
+            "day": fit.day,
+            "before": shown_value(asked.measure, fit.before),
+            "since": shown_value(asked.measure, fit.since),
+            "changes": [
+                (change, _links_of(change, asked.tenant, assistants)) for change in by_day[fit.day][:CHANGES_OF_A_FIT]
+            ],
+            "more": max(0, len(by_day[fit.day]) - CHANGES_OF_A_FIT),
+        }
+        for fit in fits
+    ]
+
+
+def _links_of(change: dict[str, Any], tenant: Tenant, assistants: Mapping[str, int]) -> list[Link]:
+    """Return where a change is looked at and taken back."""
+    action, target = change["action"], change["target"]
+    if action.startswith("prompt."):
+        slug, _space, number = target.rpartition(" v")
+        if slug not in assistants or not number.isdigit():
+            return []
+        url = reverse("admin:prompt_editor", args=[assistants[slug]])
+        compared = f"{reverse('admin:prompt_compare', args=[assistants[slug]])}?new={number}"
+        return [Link(_("Roll back"), f"{url}#prompt-versions"), Link(_("Compare"), compared)]
+    if action in ("tool.block", "tool.unblock"):
+        return []
+    if action.startswith("tool."):
+        return [Link(_("Switch back"), reverse("admin:switchboard_of_tenant", args=[tenant.slug]))]
+    return []
+
+
+def _shown_by(asked: QualityRequest) -> str:
+    """Return the address of the conversations that show what the measure counts; "" if the list has no such filter."""
+    filters = {"disliked": "rating=down", "failed": "failed=run"}
+    if asked.assistant is None or asked.measure.slug not in filters:
+        return ""
+    url = reverse("admin:assistant_conversation_changelist")
+    return f"{url}?assistant__id__exact={asked.assistant.pk}&{filters[asked.measure.slug]}"
+
+
 def _shown_change(entry: AuditEntry, numbers: dict[Any, int], tenant: Tenant) -> dict[str, Any]:
     day = entry.created_at.astimezone(UTC).date()
     number = numbers.setdefault(day, len(numbers) + 1)
     return {
         "day": day,
         "number": number,
+        "action": entry.action,
         "at": entry.created_at,
         "title": action_title(entry.action),
         "target": entry.target,

@@ -84,7 +84,13 @@ def is_step(bad: int, runs: int, earlier_bad: int, earlier_runs: int, *, points:
     Args:
         points: as a part of 1.
     """
+    difference = bad / runs - earlier_bad / earlier_runs
+    return difference >= points and deviations_between(bad, runs, earlier_bad, earlier_runs) >= deviations
+
+
+def deviations_between(bad: int, runs: int, earlier_bad: int, earlier_runs: int) -> float:
+    """Return by how many standard deviations of chance a share of runs is above an earlier one."""
     # One more of each kind, so that a past without any does not make a single one significant.
     pooled = (bad + earlier_bad + 1) / (runs + earlier_runs + 2)
     deviation = math.sqrt(pooled * (1 - pooled) * (1 / runs + 1 / earlier_runs))
-    return bad / runs - earlier_bad / earlier_runs >= max(points, deviations * deviation)
+    return (bad / runs - earlier_bad / earlier_runs) / deviation
