@@ -24,6 +24,7 @@ from assistant.optional_apps import (
     setting_names,
     settings_of_absent_apps,
 )
+from assistant.services.eventlog.configured import is_shared
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
@@ -126,7 +127,7 @@ def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def role(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report what the process's role needs: several processes share PostgreSQL and Redis."""
-    problem = problem_of_role()
+    problem = problem_of_role(has_shared_log=is_shared())
     hint = "docs/production.md#workers"
     return [Error(f"{problem}.", hint=hint, id="assistant.E010")] if problem else []
 

@@ -11,7 +11,6 @@ from assistant.core.values.wire_formats import CHAT_COMPLETIONS, WIRE_FORMATS
 from assistant.environment import Environment, sentences
 
 _env = Environment()
-REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 # The provider for assistants without a provider whose tenant has none either.
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
@@ -29,9 +28,6 @@ ASSISTANT_TENANT_WIRE_FORMATS = _env.words(
 ASSISTANT_LOCAL_MODEL_PATH = _env.file("ASSISTANT_LOCAL_MODEL_PATH")
 # The address of `assistant_local_model serve`; `manage.py assistant_demo` sets it for the server that it starts.
 ASSISTANT_LOCAL_MODEL_URL = _env.url("ASSISTANT_LOCAL_MODEL_URL")
-
-# The Redis that several server processes share. Without it there can be only one process.
-ASSISTANT_REDIS_URL = _env.url("ASSISTANT_REDIS_URL", schemes=REDIS_SCHEMES)
 
 # Fernet keys for stored secrets: the first one encrypts, all decrypt. Without any, a key is derived from SECRET_KEY.
 ASSISTANT_FIELD_ENCRYPTION_KEYS = _env.fernet_keys("ASSISTANT_FIELD_ENCRYPTION_KEYS")
@@ -202,7 +198,6 @@ __all__ = [
     "ASSISTANT_PENDING_CALLS",
     "ASSISTANT_PROMPT_TESTS",
     "ASSISTANT_PUBLIC_URL",
-    "ASSISTANT_REDIS_URL",
     "ASSISTANT_RETENTION_DEFAULT_DAYS",
     "ASSISTANT_RETENTION_FROM_SERVER",
     "ASSISTANT_RETENTION_MAX_DAYS",

@@ -21,7 +21,7 @@ from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.db.single_flight import SingleFlight
 from assistant.services.db.write_probe import FAILED, OK, write_probe
-from assistant.services.errors import describe_outage, is_at_connection_limit, redis_problem
+from assistant.services.errors import describe_outage, is_at_connection_limit
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
 from assistant.toolkit.per_loop import PerLoop
@@ -32,9 +32,6 @@ NO_CONNECTIONS, NO_ANSWER = "no free connections", "no answer"
 READY, NOT_READY = "ready", "not ready"
 # Less than load balancers and the container's health check wait.
 READY_SECONDS = 3.0
-REDIS_SECONDS = 2.0
-REDIS_PROBE_KEY = "assistant:probe"
-REDIS_PROBE_KEEP_SECONDS = 60
 
 
 @require_safe
@@ -71,7 +68,7 @@ def _as_response(body: dict[str, Any]) -> JsonResponse:
 def _readiness() -> dict[str, Any]:
     """Return the body of `readyz`.
 
-    In place of "failed", `writes` says "disk full" or "read-only", `redis` "full" or "read-only", and `database`
+    In place of "failed", `writes` says "disk full" or "read-only", those of apps have their own words, and `database`
     "no free connections" or "no answer" if that is the reason. A host whose clock differs from the database's by
     more than 2 s is ready, and says so.
     """
@@ -83,8 +80,7 @@ def _readiness() -> dict[str, Any]:
     if shutdown.is_shutting_down():
         checks["draining"] = False
     said = {"database": database, **{name: OK if passed else FAILED for name, passed in checks.items()}}
-    if settings.ASSISTANT_REDIS_URL:
-        said["redis"] = _redis()
+    said |= {name: outcome for name, check in _added_checks.items() if (outcome := check()) is not None}
     if writes is not None:
         said["writes"] = writes
     body: dict[str, Any] = {"status": READY if set(said.values()) == {OK} else NOT_READY, "checks": said}
@@ -142,23 +138,16 @@ def _row_level_security() -> bool:
     return True
 
 
-def _redis() -> str:
-    """Return "ok", "full", "read-only" or "failed"."""
-    import redis
+def check_with(name: str, check: Callable[[], str | None]) -> None:
+    """Have an optional app add a check to `readyz`.
 
-    try:
-        with redis.Redis.from_url(
-            settings.ASSISTANT_REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
-        ) as client:
-            # Not PING: a Redis that refuses writes answers it too.
-            client.set(REDIS_PROBE_KEY, "", ex=REDIS_PROBE_KEEP_SECONDS)
-            return OK
-    except redis.RedisError as exc:
-        logger.error("Not ready: %s", describe_outage(exc))
-        problem = redis_problem(exc)
-        return problem if problem in {"full", "read-only"} else FAILED
+    Args:
+        check: returns "ok", "failed" or a word for the reason; None if there is nothing to check.
+    """
+    _added_checks[name] = check
 
 
+_added_checks: dict[str, Callable[[], str | None]] = {}
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "healthz": healthz,
     "readyz": readyz,

@@ -31,6 +31,7 @@ from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
+from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
@@ -40,10 +41,8 @@ from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ENVIRONMENT_PROBLEMS,
     ASSISTANT_FIELD_ENCRYPTION_KEYS,
-    ASSISTANT_REDIS_URL,
     ASSISTANT_ROLE,
     ASSISTANT_ROW_LEVEL_SECURITY,
-    REDIS_SCHEMES,
     keys_from,
 )
 
@@ -103,6 +102,7 @@ INSTALLED_APPS = [
     "assistant.contrib.bundles",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
+    "assistant.contrib.redis",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",

@@ -6,8 +6,8 @@ import errno
 import logging
 import math
 import sqlite3
-import sys
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -74,32 +74,6 @@ class Failure:
         return {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.is_outage else {}
 
 
-RedisProblem = Literal["full", "read-only", "unreachable"]
-# What logs say, for operators.
-REDIS_SENTENCES: dict[RedisProblem, str] = {
-    "full": "Redis is full: it has reached maxmemory and may evict nothing",
-    "read-only": "Redis is read-only: it is a replica, or its disk cannot be written",
-    "unreachable": "Redis cannot be reached",
-}
-# Redis refuses writes with these while a snapshot cannot be stored, or while too few replicas are connected.
-_UNWRITABLE = ("MISCONF", "NOREPLICAS")
-
-
-def redis_problem(exc: BaseException | None) -> RedisProblem | None:
-    """Return why Redis could not store anything; None for any other exception."""
-    if sys.modules.get("redis") is None:
-        return None  # the exception is none of its
-    from redis.exceptions import ConnectionError as NoConnection
-    from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
-    from redis.exceptions import TimeoutError as NoAnswer
-
-    if isinstance(exc, OutOfMemoryError):
-        return "full"
-    if isinstance(exc, ReadOnlyError) or (isinstance(exc, ResponseError) and str(exc).startswith(_UNWRITABLE)):
-        return "read-only"
-    return "unreachable" if isinstance(exc, NoConnection | NoAnswer) else None
-
-
 StorageProblem = Literal["disk full", "read-only"]
 _BY_SQLSTATE: dict[str, StorageProblem] = {"53100": "disk full", "25006": "read-only"}
 _BY_SQLITE_CODE: dict[int, StorageProblem] = {sqlite3.SQLITE_FULL: "disk full", sqlite3.SQLITE_READONLY: "read-only"}
@@ -128,6 +102,8 @@ def storage_problem(exc: BaseException | None) -> StorageProblem | None:
     return _BY_SQLSTATE.get(getattr(cause, "sqlstate", None) or "") or _BY_SQLITE_CODE.get(sqlite_code)
 
 
+_explanations: list[Callable[[BaseException | None], str]] = []
+
 # PostgreSQL's (sqlstate 53300) and PgBouncer's words. libpq gives no sqlstate for a connection that was refused.
 _AT_LIMIT = ("too many clients", "too many connections", "connection slots", "no more connections allowed")
 
@@ -137,10 +113,23 @@ def is_at_connection_limit(exc: BaseException | None) -> bool:
     return isinstance(exc, DATABASE_ERRORS) and any(words in str(exc) for words in _AT_LIMIT)
 
 
+def explain_with(explain: Callable[[BaseException | None], str]) -> None:
+    """Have an optional app say which exceptions mean that a store of its own does not work.
+
+    Args:
+        explain: returns why, as `describe_outage` does; "" for exceptions of others.
+    """
+    _explanations.append(explain)
+
+
+def _sentence_of_store(exc: BaseException | None) -> str:
+    return next(filter(None, (explain(exc) for explain in _explanations)), "")
+
+
 def describe_outage(exc: BaseException) -> str:
     """Return why the database or Redis does not work, as a sentence for operators without its full stop."""
-    if (problem := redis_problem(exc)) is not None:
-        return REDIS_SENTENCES[problem]
+    if sentence := _sentence_of_store(exc):
+        return sentence
     if is_at_connection_limit(exc):
         return "The database has no free connection: see max_connections, and the limits of its role and of a pooler"
     return f"The database cannot be reached ({exc})" if isinstance(exc, DATABASE_ERRORS) else repr(exc)
@@ -148,7 +137,7 @@ def describe_outage(exc: BaseException) -> str:
 
 def is_outage(exc: BaseException | None) -> bool:
     """Whether an exception means that the database or Redis cannot be reached or written, so that a retry may help."""
-    return isinstance(exc, DATABASE_ERRORS) or storage_problem(exc) is not None or redis_problem(exc) is not None
+    return isinstance(exc, DATABASE_ERRORS) or storage_problem(exc) is not None or bool(_sentence_of_store(exc))
 
 
 def unavailable() -> Refused:

@@ -92,7 +92,6 @@ _held_seconds = Histogram(
 )
 _tool_held_seconds = Counter("assistant_tool_held_loop_seconds", "Seconds that a tool held the event loop.", ["tool"])
 _stopped_seconds = Counter("assistant_stopped_seconds", "Seconds in which this process did not run at all.")
-_redis_losses = Counter("assistant_redis_losses", "Times at which Redis had lost its data.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -206,11 +205,6 @@ def count_held(coroutine: str, seconds: float, *, tool: str = "") -> None:
 def count_stop(seconds: float) -> None:
     """Count a time in which the whole process did not run, such as after SIGSTOP."""
     _stopped_seconds.inc(seconds)
-
-
-def count_redis_loss() -> None:
-    """Count that Redis has lost its data."""
-    _redis_losses.inc()
 
 
 class _Longest:

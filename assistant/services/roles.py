@@ -28,7 +28,7 @@ def starts_queued_runs() -> bool:
     return bool(settings.ASSISTANT_ROLE != WEB or settings.ASSISTANT_RUNS_ON == "web")
 
 
-def problem_of_role() -> str:
+def problem_of_role(*, has_shared_log: bool) -> str:
     """Return what the role needs and the deployment does not have; "" if nothing."""
     if settings.ASSISTANT_ROLE == ALL:
         if settings.ASSISTANT_RUNS_ON == "web":
@@ -36,7 +36,7 @@ def problem_of_role() -> str:
         return "ASSISTANT_RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none"
     if connection.vendor != "postgresql":
         return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but the database is not PostgreSQL"
-    if not settings.ASSISTANT_REDIS_URL:
+    if not has_shared_log:
         return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but ASSISTANT_REDIS_URL is not set"
     if settings.ASSISTANT_RUNS_ON == "workers" and not settings.ASSISTANT_RUN_QUEUE_SECONDS:
         return "ASSISTANT_RUNS_ON is workers, but ASSISTANT_RUN_QUEUE_SECONDS is 0: runs cannot wait for them"

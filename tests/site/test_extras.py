@@ -29,7 +29,7 @@ MODULES = {
 # Rooms that are there for an extra, or loaded by its settings, and what a module of them needs.
 OF_EXTRAS = (
     "contrib/", "testing/", "mcp_client/", "providers/anthropic/", "providers/google/", "providers/embedded/",
-    "pages/accounts/", "services/eventlog/redis", "services/outage_errors", "services/metrics", "asgi/request_heads",
+    "pages/accounts/", "services/outage_errors", "services/metrics", "asgi/request_heads",
     "management/commands/assistant_worker", "services/jobs/", "allauth_settings", "services/tenancy/second_factor",
     "markdown/highlight",
 )  # fmt: skip

@@ -14,13 +14,13 @@ from redis.asyncio import Redis
 from websockets.exceptions import InvalidStatus
 
 from assistant.models import Message, Provider, Run, ToolCall
-from assistant.services.eventlog.redis import STREAM
 from tests import live
 from tests.agui import text_of
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.line import Line
+from tests.redis_log import STREAM
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket, run_input, session_cookie
 

@@ -40,7 +40,7 @@ WRONG = {
     "ASSISTANT_TENANT_LIMITS": ["messages_per_day=many", {"messages": 1}, {"runs": -1}, {"runs": 1.5}, 5, ["runs=1"]],
     "ASSISTANT_MAX_RUNS": [True, "many", -1, 1.5, [1]],
     "ASSISTANT_MAX_BODY_BYTES": [0],
-    "ASSISTANT_REDIS_URL": ["http://localhost", 6379, "redis://127.0.0.1/first"],
+    "ASSISTANT_LOCAL_MODEL_URL": ["ftp://localhost", 6379],
     "ASSISTANT_ROW_LEVEL_SECURITY": [1, "maybe"],
     "ASSISTANT_UPLOAD_PATHS": [["photos"], [1], {"/photos/": 1}],
     "ASSISTANT_INTERNAL_HOSTS": [["0.0.0.0/0"], [5]],
@@ -64,7 +64,7 @@ def test_a_wrong_setting_is_named_and_has_its_default(name: str, given: Any) -> 
         ("ASSISTANT_TENANT_LIMITS", "runs=3", {"connections": 5000, "runs": 3}),
         ("ASSISTANT_MAX_RUNS", 3, 3),
         ("ASSISTANT_MAX_RUNS", "3", 3),
-        ("ASSISTANT_REDIS_URL", None, ""),
+        ("ASSISTANT_LOCAL_MODEL_URL", None, ""),
         ("ASSISTANT_ROW_LEVEL_SECURITY", True, True),
         ("ASSISTANT_UPLOAD_PATHS", ("/photos/",), ["/photos/"]),
         ("ASSISTANT_MODEL_PRICES", {"gpt": {"input": 2, "output": 8}}, {"gpt": {"input": 2, "output": 8}}),
@@ -105,8 +105,8 @@ def test_a_misspelt_setting_is_named(name: str, meant: str, settings: Any) -> No
 def test_a_misspelt_variable_is_named_and_others_are_left_alone(settings: Any) -> None:
     # A project's own names, such as ours without what ours begin with.
     others = ["ASSISTANT_COLOUR", "PATH", *(name.removeprefix("ASSISTANT_") for name in defaults.__all__)]
-    found = misspelt(defaults.__all__, settings, ["ASSISTANT_REDISURL", *others])
-    assert list(found) == [("ASSISTANT_REDISURL", "ASSISTANT_REDIS_URL")]
+    found = misspelt(defaults.__all__, settings, ["ASSISTANT_MAXRUNS", *others])
+    assert list(found) == [("ASSISTANT_MAXRUNS", "ASSISTANT_MAX_RUNS")]
 
 
 @pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")

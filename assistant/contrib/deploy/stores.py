@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import redis
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
 from django.db import DatabaseError, connection
@@ -16,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from assistant.contrib.deploy.findings import Finding
 from assistant.models.files import attachment_storage
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
+from assistant.services.eventlog.configured import is_shared
 from assistant.services.jobs import engine
 from assistant.services.roles import has_workers, problem_of_role
 from assistant.services.tenancy import row_level_security
@@ -76,7 +76,7 @@ def _attachments() -> Finding:
 def _role() -> Finding:
     if not has_workers():
         return Finding("role", "all: this process does everything")
-    if problem := problem_of_role():
+    if problem := problem_of_role(has_shared_log=is_shared()):
         return Finding("role", problem, "docs/production.md#workers")
     fix = "" if engine.is_on() else f'pip install "tenant-assistant[workers]", and {engine.APP!r} in INSTALLED_APPS'
     message = "workers are told of jobs at once" if not fix else "workers look for jobs every 5 s"
@@ -98,12 +98,15 @@ def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterato
 
 
 def _redis() -> Iterator[Finding]:
-    if not settings.ASSISTANT_REDIS_URL:
+    if not is_shared():
         processes = os.environ.get("WEB_CONCURRENCY", "1")
-        fix = "Set ASSISTANT_REDIS_URL." if processes != "1" else ""
+        fix = "Set ASSISTANT_REDIS_URL, with assistant.contrib.redis in INSTALLED_APPS." if processes != "1" else ""
         message = "ASSISTANT_REDIS_URL is not set: event logs stay in the process, so there can be one only"
         yield Finding("Redis", message + (f", not {processes}" if fix else ""), fix, is_manual=True)
         return
+    # Where it is configured, the package is there (`assistant.E012`).
+    import redis
+
     try:
         with redis.Redis.from_url(settings.ASSISTANT_REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
             client.ping()

@@ -16,6 +16,7 @@ from assistant.contrib.sign_in.allauth_settings import (
     SECOND_FACTOR_APPS,
     SECOND_FACTOR_MIDDLEWARE,
 )
+from assistant.services.eventlog.configured import is_shared
 
 _SIGN_IN_MIDDLEWARE = (*SECOND_FACTOR_MIDDLEWARE, "assistant.pages.sign_in.SignInLimits")
 _ALLAUTH_SETTINGS = ("ACCOUNT_ADAPTER", "ACCOUNT_FORMS", "ACCOUNT_RATE_LIMITS", "MFA_ADAPTER", "MFA_FORMS")
@@ -44,7 +45,7 @@ def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for what in missing
     ]
-    if settings.ASSISTANT_REDIS_URL and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
+    if is_shared() and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
         found.append(
             checks.Warning(
                 "Processes do not share the cache, so a code of an authenticator app can be used once in each.",

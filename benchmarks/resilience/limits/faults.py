@@ -82,7 +82,8 @@ def leave_out_retry_time() -> None:
 
 def count_no_connections() -> None:
     """Connections are not counted."""
-    from assistant.services.connections.connection_limits import LocalConnectionLimiter, RedisConnectionLimiter, _slot
+    from assistant.contrib.redis.connection_limits import RedisConnectionLimiter
+    from assistant.services.connections.connection_limits import LocalConnectionLimiter, _slot
 
     async def acquire(self: Any, member: Any) -> Any:
         return _slot(member)

@@ -95,6 +95,7 @@ INSTALLED_APPS += [
     "assistant.contrib.bundles",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
+    "assistant.contrib.redis",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",

@@ -16,15 +16,13 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services.eventlog import file, memory, redis, redis_watch, redis_writer
+from assistant.services.eventlog import file, memory
 from assistant.services.eventlog import log as eventlog
 from assistant.services.eventlog.file import WINDOW_BYTES, FileLog
 from assistant.services.eventlog.log import CHANGES, Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis import READERS, STREAM, RedisLog
-from assistant.services.eventlog.redis_watch import MARK_KEY
-from assistant.services.eventlog.redis_writer import Batch
 from tests.line import Line
+from tests.redis_log import MARK_KEY, READERS, STREAM, Batch, RedisLog, redis, redis_watch, redis_writer
 
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
 

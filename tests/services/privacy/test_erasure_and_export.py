@@ -33,7 +33,6 @@ from assistant.models.tenants import ErasedTenant
 from assistant.models.toolblocks import ToolBlock
 from assistant.services.eventlog import configured
 from assistant.services.eventlog.file import SUFFIX
-from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy import erasure
 from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
@@ -42,6 +41,7 @@ from assistant.services.tenancy import audit_trail
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
+from tests.redis_log import STREAM
 
 # Not searched: these rows hold no text of the person.
 MENTIONS = {

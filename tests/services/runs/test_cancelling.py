@@ -13,7 +13,6 @@ from django.conf import settings
 from django.utils import timezone
 
 from assistant.models import Conversation, Membership, Provider, Run
-from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy.erasure import erase_tenant
 from assistant.services.runs import cancelling
 from assistant.services.runs.cancelling import cancel_runs_and_wait, cancel_runs_without_access
@@ -22,6 +21,7 @@ from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.redis_log import STREAM
 from tests.websocket.test_websocket import in_db
 from tests.ws import Socket, open_socket
 

@@ -45,15 +45,15 @@ WHOLE = "".join(f"word{n} " for n in range(WORDS))
 
 def take_refusals_for_fencing() -> None:
     """Events that Redis refuses to store count as events that another process has written."""
-    from assistant.services.eventlog import redis as log
-    from assistant.services.eventlog.redis_scripts import APPEND
+    from assistant.contrib.redis import log
+    from assistant.contrib.redis.scripts import APPEND
 
     log.APPEND = APPEND.replace("if refuses(answer.err) then return answer end", "")  # type: ignore[attr-defined]
 
 
 def notice_no_loss() -> None:
     """A process does not notice that Redis has lost its data."""
-    from assistant.services.eventlog.redis_watch import RedisWatch
+    from assistant.contrib.redis.watch import RedisWatch
 
     RedisWatch._on_loss = property(lambda self: lambda: None, lambda self, value: None)  # type: ignore[assignment]
 

@@ -49,7 +49,7 @@ TOOL = 'A short answer [call pay {"cents": 5, "before": 100, "after": 100}]'
 
 def give_up_on_redis() -> None:
     """A write to Redis is tried once."""
-    from assistant.services.eventlog import redis
+    from assistant.contrib.redis import log as redis
 
     redis.MAX_RETRY_SECONDS = -1.0
 

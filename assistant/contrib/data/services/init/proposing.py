@@ -14,6 +14,7 @@ from assistant.contrib.data.services.init.changes import Record
 from assistant.contrib.data.services.init.exposures import Proposal, Proposed, propose
 from assistant.contrib.data.services.init.project import (
     Project,
+    celery_broker,
     needs_sign_in_page,
     own_models,
     uses_sqlite_without_immediate,
@@ -66,7 +67,9 @@ def plan_for(project: Project, candidate: Candidate, record: Record | None) -> P
             class_name=class_name,
         )
     if not described:
-        names = [name for name in _APPS if f'"{name}"' not in settings_text and f"'{name}'" not in settings_text]
+        # A project with a broker in Redis has several processes, which share the assistant's events there too.
+        wanted = (*_APPS, "assistant.contrib.redis") if celery_broker() else _APPS
+        names = [name for name in wanted if f'"{name}"' not in settings_text and f"'{name}'" not in settings_text]
         if not project.has_admin and "assistant.contrib.panel" in names:
             names.remove("assistant.contrib.panel")
         if not apps.is_installed("django.contrib.admin") or f'"{_ADMIN}"' in _block_text(record, project):

@@ -22,13 +22,14 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.errors import describe_outage, redis_problem
+from assistant.contrib.redis.problems import redis_problem
+from assistant.contrib.redis.pubsub import Subscriptions
+from assistant.contrib.redis.scripts import APPEND, READ, RENEW
+from assistant.contrib.redis.watch import RedisWatch
+from assistant.contrib.redis.writer import Batch, Expiries, RedisWriter, WriteRounds
+from assistant.services.errors import describe_outage
 from assistant.services.eventlog.log import CHANGES, Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis_pubsub import Subscriptions
-from assistant.services.eventlog.redis_scripts import APPEND, READ, RENEW
-from assistant.services.eventlog.redis_watch import RedisWatch
-from assistant.services.eventlog.redis_writer import Batch, Expiries, RedisWriter, WriteRounds
 from assistant.services.outage_errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)

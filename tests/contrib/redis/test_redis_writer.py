@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from assistant.services.eventlog import redis_writer
+from assistant.contrib.redis import writer as redis_writer
+from assistant.contrib.redis.writer import Batch, RedisWriter, WriteRounds
 from assistant.services.eventlog.log import Entry
-from assistant.services.eventlog.redis_writer import Batch, RedisWriter, WriteRounds
 from tests.services.eventlog.test_log import entries
 
 

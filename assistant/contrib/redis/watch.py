@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from redis.asyncio import Redis
 
-from assistant.services import metrics
-from assistant.services.errors import RedisProblem, describe_outage, redis_problem
-from assistant.services.eventlog.redis_scripts import MARK
+from assistant.contrib.redis.problems import RedisProblem, redis_problem
+from assistant.contrib.redis.scripts import MARK
+from assistant.services.errors import describe_outage
+from assistant.services.metrics import Counter
 from assistant.services.outage_errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 # A random value that is gone, or another, when Redis has lost its data.
 MARK_KEY = "assistant:mark"
 CHECK_SECONDS = 2.0
+
+_losses = Counter("assistant_redis_losses", "Times at which Redis had lost its data.")
 
 
 class RedisWatch:
@@ -58,7 +61,7 @@ class RedisWatch:
             self.problem = None
         if self._mark not in (None, mark):
             logger.warning("Redis has lost its data (FLUSHALL or an eviction); readers fetch what they miss")
-            metrics.count_redis_loss()
+            _losses.inc()
             self._on_loss()
         self._mark = mark
 

@@ -9,11 +9,12 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from assistant.contrib.redis import log as redis
+from assistant.contrib.redis.log import RedisLog
+from assistant.contrib.redis.problems import redis_problem
 from assistant.models import Provider, Run
-from assistant.services.errors import Refused, describe_outage, is_outage, redis_problem
-from assistant.services.eventlog import redis
+from assistant.services.errors import Refused, describe_outage, is_outage
 from assistant.services.eventlog.log import Fenced
-from assistant.services.eventlog.redis import RedisLog
 from assistant.services.runs.manager import Runs
 from assistant.services.tenancy.members import Member
 from tests.refusing_redis import FULL, NO_SNAPSHOT, READ_ONLY, refusing_redis
@@ -79,3 +80,10 @@ def test_a_process_whose_redis_refuses_writes_is_not_ready_and_says_why(
     settings.ASSISTANT_REDIS_URL = url
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["checks"]["redis"]) == (503, CASES[refusal])
+
+
+def test_not_ready_while_redis_is_away(client: Client, db: None, settings: Settings) -> None:
+    settings.ASSISTANT_REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["redis"] == "failed"

@@ -1,0 +1,1 @@
+"""What several server processes share, in Redis: the log of events, and counts of open connections."""
