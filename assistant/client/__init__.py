@@ -5,20 +5,20 @@ These are the public names of the core. Import them from here; the modules behin
 
 from assistant.client.bound_model import BoundModel
 from assistant.client.chat_client import ChatClient
+from assistant.client.emulated_tools import EmulatedTools
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import McpServer, Progress, RemoteToolError
+from assistant.client.redact_prompts import RedactPrompts
+from assistant.client.safeguard_words import SafeguardWords
 from assistant.core.client.prompts import PromptTemplate, PromptVariables
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
 from assistant.core.client.stores import ConversationKey, ConversationStore
 from assistant.core.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
-from assistant.core.extensions.emulated_tools import EmulatedTools
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
 from assistant.core.extensions.prompt_log import PromptLog
-from assistant.core.extensions.redact_prompts import RedactPrompts
-from assistant.core.extensions.safeguard_words import SafeguardWords
 from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails
 from assistant.core.llm.usage_estimate import schema_tokens

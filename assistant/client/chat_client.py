@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 
 from pydantic import BaseModel
 
+from assistant.client.answer_checks import Guardrails, Validators
 from assistant.client.call_settings import UNCHECKED, CallSettings, Prompt, check_settings
 from assistant.client.given_messages import messages_of, with_files
 from assistant.client.mcp_contents import McpContents
@@ -38,7 +39,6 @@ from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
-from assistant.core.extensions.checks import Guardrails, Validators
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
 from assistant.core.extensions.request_choice import RequestChoice

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from assistant.client.answer_checks import Guardrails, Validators
 from assistant.core.conversation.side_question import ask_aside
 from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.checks import Guardrails, Validators
 from assistant.core.extensions.extension import Extension
 from assistant.core.extensions.interceptors import AskModel, InterceptedModel
 from assistant.core.llm import answer_reader

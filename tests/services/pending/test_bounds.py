@@ -21,7 +21,6 @@ from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import MAX_ATTEMPTS, LongWork
 from assistant.services.pending import arrivals, continuation
 from assistant.services.pending.arrivals import ArrivalRefused
-from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs import manager
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.resume_entries import Resume
@@ -157,16 +156,6 @@ async def test_a_result_for_a_run_that_has_failed_leaves_no_open_call(cast: Cast
     await Run.objects.filter(pk=run.pk).aupdate(status=Run.Status.FAILED)
     await work()
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.CANCELLED
-
-
-async def test_an_operator_ends_what_a_failed_run_has_left(cast: Cast) -> None:
-    row = await sync_to_async(waiting)(cast)
-    await Run.objects.aupdate(status=Run.Status.FAILED)
-    given = {"pks": [row.pk], "actor": cast.amy}
-    assert await stop_waits(tenant_ids=[cast.globex.pk], **given) == 0
-    assert await stop_waits(tenant_ids=[cast.acme.pk], **given) == 1
-    assert (await ToolCall.objects.aget()).status == ToolCall.Status.CANCELLED
-    assert (await Run.objects.aget()).status == Run.Status.FAILED
 
 
 async def test_looking_again_for_weeks_leaves_one_row(cast: Cast, fake_provider: FakeProvider) -> None:

@@ -11,7 +11,6 @@ from django.db.models import Case, Value, When
 from assistant.models import Membership
 from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.blocks import knows_tool_anywhere
-from assistant.services.toolpolicy.board import read_board, tools_named, tools_of_board
 from assistant.services.toolpolicy.outside_tools import OutsideTool, OutsideTools
 from assistant.services.toolpolicy.policy import EffectiveTool, MemberSwitches, effective_tools
 from assistant.services.toolpolicy.switch_changes import knows_tool
@@ -96,16 +95,6 @@ def test_a_local_tool_and_an_earlier_source_have_precedence(cast: Cast, sources:
     found = tools_of(cast)
     assert not found[local].is_remote
     assert found["find_book"].policy == "on"
-
-
-def test_a_board_has_the_tools_of_all_sources(cast: Cast, sources: list[Any]) -> None:
-    sources += [Shelf(cast.acme.pk, "find_book"), Shelf(cast.globex.pk, "find_book", "find_map", refusal="It is lent.")]
-    tenants = [cast.acme, cast.globex]
-    found = tools_of_board(tenants=[tenant.pk for tenant in tenants], source="outside")
-    assert ([tool.name for tool in found.tools], found.left_out) == (["find_book", "find_map"], 2)
-    named = tools_named(["find_book"], tenants=[tenant.pk for tenant in tenants])
-    cells = [row.cells[0] for row in read_board(tenants=tenants, tools=named, blocks={})]
-    assert [cell.decision.policy for cell in cells if cell is not None] == ["on", "off"]
 
 
 def test_a_switch_can_be_set_for_a_tool_that_a_source_knows(cast: Cast, sources: list[Any]) -> None:

@@ -17,12 +17,18 @@ from assistant.api.authentication import HttpRefusal
 from assistant.contrib.openai_api.api.endpoint import endpoint
 from assistant.contrib.openai_api.api.lists import page_of, query_of
 from assistant.contrib.openai_api.api.shapes import error
+from assistant.contrib.openai_api.services.key_files import (
+    PURPOSES,
+    delete_key_file,
+    expires_at,
+    find_key_file,
+    key_files,
+)
 from assistant.contrib.openai_api.services.request_fields import InvalidRequest
 from assistant.contrib.openai_api.services.responses.ids import file_id, parse_file_id
 from assistant.models import Attachment
 from assistant.services.db.threads import in_database
 from assistant.services.files.attachments import check_size, limits_of, read_upload, store_attachment
-from assistant.services.files.key_files import PURPOSES, delete_key_file, expires_at, find_key_file, key_files
 from assistant.services.files.kinds import FileRefused
 from assistant.services.files.limits import AttachmentLimits
 from assistant.services.files.reader_threads import in_reader

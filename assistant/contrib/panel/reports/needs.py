@@ -15,10 +15,10 @@ from django.db.models import Exists, F, Model, OuterRef, Q
 from assistant.contrib.panel.reports.jobs import failed_jobs, names_of
 from assistant.contrib.panel.reports.secrets import stored_text, unreadable
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.panel.services.quota_report import high_use
 from assistant.models import Approval, Assistant, Incident, Provider, Tenant, ToolSetting
 from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
-from assistant.services.limits.quota_report import high_use
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import read_blocks
 from assistant.services.toolpolicy.tool_settings import read_secrets

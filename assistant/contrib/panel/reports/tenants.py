@@ -11,10 +11,10 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Max, Q, Sum
 
 from assistant.contrib.panel.reports.days import FAILED
+from assistant.contrib.panel.services.quota_report import QuotaUsage, uses_of_tenants
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Membership, Run, Tenant, UsageEntry
-from assistant.services.limits.quota_report import QuotaUsage, uses_of_tenants
 
 ACTIVE_DAYS = 7
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from assistant.services.conversations import message_search
+from assistant.contrib.panel.services import message_search
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 from tests.factories import make_conversation, make_message

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from assistant.contrib.mcp_servers.models import McpServer, McpTool
+from assistant.contrib.panel.services import tool_board as board_module
 from assistant.mcp_client import ToolDefinition
 from assistant.models import Tenant, ToolBlock, ToolCall, ToolSetting
-from assistant.services.toolpolicy import board as board_module
 from assistant.services.toolpolicy.blocks import block_tool
 from assistant.services.toolpolicy.outside_tools import most_common
 from assistant.services.toolpolicy.switch_changes import Target, set_switches

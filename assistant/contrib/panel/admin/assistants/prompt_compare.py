@@ -8,9 +8,9 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from assistant.contrib.panel.admin.assistants.prompt_editor import find_assistant
+from assistant.contrib.panel.services.text_difference import difference_of
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompts import text_to_edit
-from assistant.services.assistants.text_difference import difference_of
 
 # Versions that the fields offer; others are named in the address.
 MAX_VERSIONS = 200

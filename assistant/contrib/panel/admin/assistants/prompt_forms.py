@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.prompts import cleaned_prompt
+from assistant.contrib.panel.services.prompt_editor import Typed
 from assistant.models import PromptVersion, Tenant
-from assistant.services.assistants.prompt_editor import Typed
 
 MAX_PROMPT = 100_000
 _MAX_LABEL = PromptVersion._meta.get_field("label").max_length

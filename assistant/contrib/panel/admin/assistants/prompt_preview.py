@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
+from assistant.contrib.panel.services.text_difference import Difference, difference_of
 from assistant.core.values.history_window import estimate_tokens
 from assistant.models import Assistant, Membership, PromptVersion
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.prompts import text_to_edit
-from assistant.services.assistants.text_difference import Difference, difference_of
 
 # Members that the field suggests; the names of others can be typed.
 MAX_USERS = 60

@@ -27,8 +27,8 @@ from assistant.contrib.panel.admin.conversations.conversation_filters import (
 )
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_thread
 from assistant.contrib.panel.reports.thread import number_of, read_thread
+from assistant.contrib.panel.services.message_search import with_words
 from assistant.models import Conversation, Message, Run, ToolCall
-from assistant.services.conversations.message_search import with_words
 
 
 @admin.register(Conversation)

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.contrib.panel.services.stopped_waits import stop_waits
 from assistant.models import Job, PendingCall
-from assistant.services.pending.stopping import stop_waits
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB
 
 

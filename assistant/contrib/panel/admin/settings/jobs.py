@@ -19,11 +19,11 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.admin.base.job_titles import JOB_PAGES, ON_OWN_PAGES, job_title
 from assistant.contrib.panel.reports.jobs import names_of
+from assistant.contrib.panel.services.job_changes import cancel_job, retry_job
 from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.jobs.names import of_tenants
 from assistant.services.runs.extensions.kept_requests import ERASE_JOB
-from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
 DUE = "due"
 

@@ -36,8 +36,8 @@ from assistant.contrib.panel.reports.spend import (
     spend_table,
     spend_total,
 )
+from assistant.contrib.panel.services.quota_report import QuotaUsage, cost_of_month, uses_of_tenants
 from assistant.models import SpendNotice, Tenant
-from assistant.services.limits.quota_report import QuotaUsage, cost_of_month, uses_of_tenants
 
 # The months that the picker offers.
 MONTHS = 24

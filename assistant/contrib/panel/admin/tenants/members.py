@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.members import MembershipAdmin
 from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.contrib.panel.services.quota_report import use_of_member
 from assistant.models import Membership
-from assistant.services.limits.quota_report import use_of_member
 
 
 @replace(Membership)

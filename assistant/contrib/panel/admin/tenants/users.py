@@ -17,8 +17,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.merging import MergingAdmin, MergingForm
-from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
+from assistant.contrib.panel.admin.base.operators_only import OperatorsOnly
 from assistant.contrib.panel.admin.tenants.user_erasure import UserErasure
 from assistant.models import Membership
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving

@@ -13,9 +13,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.contrib.panel.admin.tenants.invitations import InvitationForm, send_invitation
+from assistant.contrib.panel.services.new_tenant import FirstAssistant, check_new_slug, copy_tenant, set_up_tenant
 from assistant.models import Invitation, Membership, Tenant, TenantLimits
 from assistant.models.tenants import validate_timezone
-from assistant.services.assistants.new_tenant import FirstAssistant, check_new_slug, copy_tenant, set_up_tenant
 from assistant.services.errors import Refused
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.memberships import find_user

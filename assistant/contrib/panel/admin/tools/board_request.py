@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest
 from django.utils.http import urlencode
 
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
+from assistant.contrib.panel.services.tool_board import BoardRow, BoardTools, Source, State, tools_of_board
 from assistant.models import Tenant
-from assistant.services.toolpolicy.board import BoardRow, BoardTools, Source, State, tools_of_board
 from assistant.services.toolpolicy.switch_changes import MAX_TARGETS, Target
 
 STATES: tuple[State, ...] = ("on", "ask", "off", "own")

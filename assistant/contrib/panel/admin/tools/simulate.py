@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.contrib.panel.admin.tools.board_request import number_in, require_board
+from assistant.contrib.panel.services.quota_report import limit_name
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.assistants.configuration import LIMIT_COLUMNS
-from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
 from assistant.services.toolpolicy.conditions import told

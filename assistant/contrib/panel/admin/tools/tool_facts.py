@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.contrib.panel.services.context_use import WHOLE, context_keys
 from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.toolkit import Tool
-from assistant.toolkit.definition.context_use import WHOLE, context_keys
 
 # Servers that a page names one by one.
 NAMED_SERVERS = 5

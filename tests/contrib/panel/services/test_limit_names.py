@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils.translation import override
 
+from assistant.contrib.panel.services.quota_report import limit_name
 from assistant.core.values.quota_kinds import NAMES
-from assistant.services.limits.quota_report import limit_name
 
 
 @pytest.mark.parametrize("name", NAMES)

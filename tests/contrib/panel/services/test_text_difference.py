@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.services.assistants.text_difference import MAX_LINES, Difference, Row, difference_of
+from assistant.contrib.panel.services.text_difference import MAX_LINES, Difference, Row, difference_of
 
 
 def sides(found: Difference) -> tuple[list[str], list[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.contrib.panel.services.context_use import WHOLE, context_keys
 from assistant.toolkit import Tool, ToolContext, tool
-from assistant.toolkit.definition.context_use import WHOLE, context_keys
 
 
 def _zone(context: ToolContext) -> str:

@@ -1,0 +1,1 @@
+"""What the pages of the control panel change and read, apart from reports."""
