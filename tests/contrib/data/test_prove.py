@@ -15,6 +15,7 @@ from assistant.contrib.data.services.prove.arguments import Cases, Pool
 from tests.contrib.data import init_projects
 from tests.contrib.data.test_init import Host
 from tests.docs.snippets import ROOT
+from tests.host_project.installed import run
 
 LEAKY = ROOT / "tests/host_project/leaky"
 SHOP = ROOT / "tests/host_project/shop"
@@ -111,3 +112,13 @@ def test_optional_and_nested_arguments_are_chosen_too() -> None:
     schema = {"type": "object", "properties": {"where": where}, "$defs": {"Note": note}}
     arguments = [case.arguments for case in Cases(schema, pool(), "x").chosen() if case.kind == "foreign"]
     assert {"where": {"note": {"is": "zqb0001"}}} in arguments
+
+
+@pytest.mark.once
+def test_the_warehouses_own_tests_pass(tmp_path: Path) -> None:
+    folder = tmp_path / "leaky"
+    shutil.copytree(LEAKY, folder, ignore=shutil.ignore_patterns("*.sqlite3", "__pycache__"))
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    environment = inherited | {"PYTHONPATH": f"{ROOT}:{folder}"}
+    run([sys.executable, "manage.py", "makemigrations", "stock"], folder, environment)
+    run([sys.executable, "manage.py", "test", "--noinput"], folder, environment)
