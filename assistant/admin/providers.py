@@ -22,7 +22,7 @@ from assistant.models import Provider
 from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
+from assistant.providers.openai_wire.request_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.services.assistants.provider_check import check_provider
 from assistant.services.assistants.provider_choice import check_prices, format_problem
 from assistant.services.assistants.provider_use import assistants_of, fallbacks_of, tenants_of

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import ToolSetting
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.tool_settings import read_secrets
+from assistant.services.toolpolicy.switch_query import read_secrets
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.form import FormField, form_of, label_of
 

@@ -29,7 +29,7 @@ from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import active_reason, check_end, checked_reason
 from assistant.services.toolpolicy.switch_changes import State, delete_switches, record_switch
-from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
+from assistant.services.toolpolicy.switch_query import read_config, read_secrets
 from assistant.toolkit import Tool
 
 # Fields of every tool setting.

@@ -20,10 +20,8 @@ from assistant.core.extensions.extension import Extension, ExtensionRun, Invalid
 from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
 from assistant.core.extensions.prompt_log import PromptLog
 from assistant.core.extensions.sent_requests import SentRequest
-from assistant.core.llm.protocol import FailureDetails
-from assistant.core.llm.usage_estimate import schema_tokens
-from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
-from assistant.core.toolcalls.replay import replayed
+from assistant.core.llm.protocol import FailureDetails, schema_tokens
+from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome, replayed
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent

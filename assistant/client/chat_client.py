@@ -30,14 +30,20 @@ from assistant.client.mcp_servers import (
     Roots,
     check_options,
 )
-from assistant.client.tool_sources import Augmentations, ToolProvider, ToolSource, ToolSources, augmented
+from assistant.client.tool_sources import Augmentations, Resolver, ToolProvider, ToolSource, ToolSources, augmented
 from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.sessions import EventStore, Session
 from assistant.core.client.stores import ConversationStore, key_of, load
-from assistant.core.client.tool_context import context_of
-from assistant.core.client.tool_names import Resolver
-from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
+from assistant.core.client.turns import (
+    ReplyStream,
+    Turn,
+    context_of,
+    execute_calls,
+    stream_text,
+    stream_typed,
+    thread_id_of,
+)
 from assistant.core.conversation.summary import summarise
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
@@ -54,7 +60,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
 from assistant.mcp_client import LogLevel
 from assistant.toolkit import Tool, ToolContext
-from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
+from assistant.toolkit.calls.gate import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule

@@ -14,8 +14,8 @@ from assistant.core.llm.answer_reader import read_answer
 from assistant.core.llm.protocol import Model, ModelRequest
 from assistant.core.values.messages import Message, Reply
 from assistant.toolkit import ToolError, ToolResult
+from assistant.toolkit.calls.call import convert
 from assistant.toolkit.calls.gate import HandedIn, called
-from assistant.toolkit.calls.results import convert
 
 _TASK = (
     "You stand in for a tool in a test. Answer with what the tool would return for these arguments: plausible, made "

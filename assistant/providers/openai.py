@@ -19,22 +19,19 @@ from assistant.core.llm.protocol import UNREAD, Delta, ModelError, ModelRequest,
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
-from assistant.providers.answers import AnswerAssembler, read_answer
+from assistant.providers.answers import AnswerAssembler, complete_error, read_answer, request_id_header
 from assistant.providers.calling import CallsTools
-from assistant.providers.failures import complete_error, request_id_header
 from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.error_sentences import NO_KEY
-from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal, is_about_schema
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.request_body import request_body
+from assistant.providers.openai_wire.request_body import RESERVED, checked_extra_body, request_body
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
-from assistant.providers.tool_adaptation.adapted_request import adapted_request
 from assistant.providers.tool_adaptation.adapted_tool import RULES
-from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from django.templatetags.static import static
 
-from assistant.toolkit.calls.handed_in import refuse_async
+from assistant.toolkit.calls.gate import refuse_async
 
 _notices: dict[str, tuple[str, Callable[[], bool]]] = {}
 

@@ -1,13 +1,12 @@
 """Tools that a language model can call, with a context that it never sees."""
 
-from assistant.toolkit.calls.results import ToolResult, convert, register_converter
+from assistant.toolkit.calls.call import ToolResult, convert, register_converter
 from assistant.toolkit.carriers import carry, register_carrier
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
-from assistant.toolkit.definition.decorator import tool, tools_of
 from assistant.toolkit.definition.docstrings import describe_by_name
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.questions import Change, Question
-from assistant.toolkit.definition.tool import Tool
+from assistant.toolkit.definition.tool import Tool, tool, tools_of
 from assistant.toolkit.errors import (
     ForeignRow,
     InvalidArguments,

@@ -1,26 +1,144 @@
-"""The context of a tool call: tenant, user, run, settings and secrets. Never sent to the model."""
+"""The context of a tool call: tenant, user, run, settings, secrets and shared state. Never sent to the model."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
+import json
 import typing
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from threading import Thread
+from threading import Lock, Thread
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, cast
 from uuid import UUID
 
 from assistant.toolkit.carried_context import propagate_to_threads
 from assistant.toolkit.carriers import Carrier, captured, captures, entered
 from assistant.toolkit.errors import MissingSecret, ToolError
-from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
-from assistant.toolkit.shared_state import Operation, SharedState
 from assistant.toolkit.waiting import Callback
+
+MAX_STATE = 32_000
+# One operation of RFC 6902.
+Operation = dict[str, Any]
+
+
+class SharedState:
+    """The state of one run: what its client sent, and what its tools have made of it. Safe to use from threads."""
+
+    def __init__(self, value: Any = None) -> None:
+        self._text = json.dumps({} if value is None else value)
+        self._is_told = False
+        self._lock = Lock()
+
+    def begin(self, value: Any) -> None:
+        """Set the state that the client has sent, before any tool of the run has changed it."""
+        self._text = json.dumps(value)
+
+    @property
+    def value(self) -> Any:
+        """A copy of the state: any JSON value."""
+        return json.loads(self._text)
+
+    def change(self, value: Any, tell: Callable[[Any, list[Operation] | None], None]) -> None:
+        """Replace the state.
+
+        Args:
+            value: any JSON value.
+            tell: called with the new state, and with the operations that turn the state of the call before into it;
+                None for the first change, and if a state is not an object. It is called once per change, in order.
+
+        Raises:
+            ToolError: it is no JSON value, or has more than `MAX_STATE` characters.
+        """
+        try:
+            text = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as exc:
+            raise ToolError("The state of the page must be a JSON value.") from exc
+        if len(text) > MAX_STATE:
+            raise ToolError(f"The state of the page holds at most {MAX_STATE} characters of JSON.")
+        with self._lock:
+            before, self._text = self._text, text
+            if text != before or not self._is_told:
+                operations = _patch(json.loads(before), json.loads(text)) if self._is_told else None
+                self._is_told = True
+                tell(json.loads(text), operations)
+
+
+def _patch(before: Any, after: Any) -> list[Operation] | None:
+    """Return the operations on the members of an object; None unless both are objects."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    gone = [{"op": "remove", "path": _pointer(name)} for name in before if name not in after]
+    put = [
+        {"op": "replace" if name in before else "add", "path": _pointer(name), "value": value}
+        for name, value in after.items()
+        if name not in before or before[name] != value
+    ]
+    return [*gone, *put]
+
+
+def _pointer(name: str) -> str:
+    return "/" + name.replace("~", "~0").replace("/", "~1")
+
+
+# Levels of values that are made read-only; deeper ones are left as they are.
+MAX_DEPTH = 30
+
+
+def _refuse(self: object, *args: object, **options: object) -> NoReturn:
+    raise TypeError("The values of a tool's context cannot be changed.")
+
+
+class FrozenDict(dict[Any, Any]):
+    """A dict that cannot be changed; its copies can."""
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __copy__(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
+        return {copy.deepcopy(key, memo): copy.deepcopy(value, memo) for key, value in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+class FrozenList(list[Any]):
+    """A list that cannot be changed; its copies can."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [copy.deepcopy(value, memo) for value in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+def frozen(value: Any, depth: int = 0) -> Any:
+    """Return a copy of a value whose mappings, lists and sets cannot be changed; other objects are left as they are."""
+    kind = type(value)
+    if kind in (FrozenDict, FrozenList) or depth > MAX_DEPTH:
+        return value
+    if isinstance(value, Mapping):
+        return FrozenDict({key: frozen(item, depth + 1) for key, item in value.items()})
+    if kind is list:
+        return FrozenList([frozen(item, depth + 1) for item in value])
+    if kind is tuple:
+        return tuple([frozen(item, depth + 1) for item in value])
+    return frozenset(value) if kind is set else value
+
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 # In the thread of a sync tool: the event loop that waits for the tool.

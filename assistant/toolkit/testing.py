@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.calls.call import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.definition.failures import decide
 from assistant.toolkit.definition.settings import given_config, has_config_functions

@@ -150,7 +150,7 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
     ("stack", "part"),
     [
         (
-            "run (asyncio/runners.py:118);_begin (assistant/providers/openai_wire/response_body.py:9)",
+            "run (asyncio/runners.py:118);_begin (assistant/providers/answers.py:9)",
             "Reading its answer: `providers/`",
         ),
         ("ask (assistant/providers/openai_wire/http_clients.py:3)", "Asking it: openai, httpx2"),

@@ -27,7 +27,7 @@ from assistant.core.client.turns import Turn
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, ToolResult, register_converter, tool
 from assistant.toolkit.calls import json_values
-from assistant.toolkit.calls.handed_in import NoAnswer
+from assistant.toolkit.calls.gate import NoAnswer
 from assistant.toolkit.testing import ToolTester
 from tests.core.scripted_turns import plan_for
 

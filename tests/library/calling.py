@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from assistant.models import Tenant
 from assistant.toolkit import TenantInfo, Tool, ToolContext, UserInfo
-from assistant.toolkit.calls.results import convert
+from assistant.toolkit.calls.call import convert
 
 
 def context_of(tenant: Tenant, user: User, **fields: Any) -> ToolContext:

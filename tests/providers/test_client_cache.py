@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from assistant.providers import client_cache
-from assistant.providers.client_cache import ClientCache
+from assistant.providers import http_clients
+from assistant.providers.http_clients import ClientCache
 
 
 class Client:
@@ -41,7 +41,7 @@ async def test_requests_at_once_get_the_same_client() -> None:
 
 
 async def test_the_client_that_was_not_used_for_the_longest_time_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_cache, "MAX_CLIENTS", 2)
+    monkeypatch.setattr(http_clients, "MAX_CLIENTS", 2)
     clients = Clients()
     for name in ("a", "b", "a", "c"):
         await clients.cache.get(name)

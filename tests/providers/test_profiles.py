@@ -10,8 +10,7 @@ import pytest
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel
-from assistant.providers.openai_wire.extra_body import RESERVED, InvalidExtraBody
-from assistant.providers.openai_wire.request_body import request_body
+from assistant.providers.openai_wire.request_body import RESERVED, InvalidExtraBody, request_body
 from assistant.providers.profiles.choice import KINDS, guessed_kind, profile_of
 from assistant.providers.profiles.profile import Profile
 from assistant.toolkit import Media

@@ -11,7 +11,7 @@ import pytest
 
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.values.messages import Message, Reply, Usage
-from assistant.providers.openai_wire import response_body
+from assistant.providers import answers
 from tests.fake_answers import Answer, chunk
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import ask, model, offered
@@ -203,7 +203,7 @@ async def test_silence_after_the_end_does_not_lose_the_answer(fake_provider: Fak
 async def test_a_finish_reason_in_every_chunk_does_not_end_the_wait(
     fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_body, "AFTER_END_SECONDS", 0.01)
+    monkeypatch.setattr(answers, "AFTER_END_SECONDS", 0.01)
     chunks = [sse(chunk({"content": text}, finish="stop"), done=False) for text in ("H", "i", "!")]
     fake_provider.raw(*chunks[:2], 0.2, chunks[2], b"data: [DONE]\n\n")
     assert text((await ask(fake_provider))[1]) == "Hi!"

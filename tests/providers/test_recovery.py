@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from assistant.client import ChatClient, ChatReply, RunFailed
-from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
-from assistant.core.llm.usage_estimate import usage_of_partial
-from assistant.core.turn.recovery import (
+from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest, usage_of_partial
+from assistant.core.turn.model_requests import (
     CIRCUITS,
     COOLDOWN_SECONDS,
     MAX_CIRCUITS,

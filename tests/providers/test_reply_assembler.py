@@ -9,9 +9,9 @@ import pytest
 
 from assistant.core.llm.protocol import ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Usage
-from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner
 from assistant.providers.openai_wire.token_counts import usage_of
 
 

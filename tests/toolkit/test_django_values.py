@@ -23,7 +23,7 @@ from assistant.models import Tenant
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.toolkit import ForeignRow, Media, TenantInfo, Tool, ToolContext, ToolError, tool
 from assistant.toolkit.calls.arguments import parse_arguments
-from assistant.toolkit.calls.results import convert, result_of
+from assistant.toolkit.calls.call import convert, result_of
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from tests.base import Cast
 

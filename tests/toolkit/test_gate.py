@@ -13,7 +13,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, field_validator
 
 from assistant.toolkit import InvalidTool, Tool, ToolContext, tool
-from assistant.toolkit.calls import handed_in
+from assistant.toolkit.calls import gate
 from assistant.toolkit.calls.gate import Answer, HandedIn, NoAnswer, ask, ask_all
 from assistant.toolkit.definition.conditions import offered_tools, offers_of
 from assistant.toolkit.testing import ToolTester
@@ -29,7 +29,7 @@ def pay() -> str:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -143,11 +143,11 @@ async def test_a_function_that_still_hangs_is_not_called_again(held: threading.E
     hanging = pay.replace(name="stuck", available=hang)
     async with asyncio.timeout(10):
         problems = [(await offers_of([hanging], CONTEXT))[0].answers[0].problem for _ in range(4)]
-    assert len(calls) == handed_in.MAX_HANGING
-    assert problems[-1] == f"is not called: {handed_in.MAX_HANGING} calls of it still run"
+    assert len(calls) == gate.MAX_HANGING
+    assert problems[-1] == f"is not called: {gate.MAX_HANGING} calls of it still run"
     held.set()
     async with asyncio.timeout(10):
-        while any(label.startswith("stuck.") for label in handed_in._hanging):
+        while any(label.startswith("stuck.") for label in gate._hanging):
             await asyncio.sleep(0.01)
     assert [one.name for one in await offered_tools([hanging], CONTEXT)] == ["stuck"]
 

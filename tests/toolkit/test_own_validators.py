@@ -27,10 +27,10 @@ from pydantic import (
 
 from assistant.client import Agent, Cache, ChatClient, FixedToolset, RunFailed, ToolCall
 from assistant.providers import ScriptedModel
-from assistant.services.toolpolicy.tool_settings import read_config
+from assistant.services.toolpolicy.switch_query import read_config
 from assistant.toolkit import InvalidArguments, InvalidTool, Tool, ToolContext
-from assistant.toolkit.calls import handed_in
-from assistant.toolkit.calls.handed_in import NoAnswer
+from assistant.toolkit.calls import gate
+from assistant.toolkit.calls.gate import NoAnswer
 from assistant.toolkit.testing import ToolTester
 from tests.core.scripted_turns import run_script
 from tests.core.toolcalls.test_batch import call
@@ -194,7 +194,7 @@ async def test_interceptors_read_the_arguments_without_validating_them_again(aro
 
 
 async def test_their_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.1)
     held = threading.Event()
     counting = tool_of(Annotated[int, AfterValidator(lambda value: held.wait(20) and value)])
     with pytest.raises(NoAnswer, match=r"count: validators .*took longer"):

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, SecretStr, computed_field
 
 from assistant.toolkit import InvalidTool, ToolContext, ToolError, ToolResult, tool
+from assistant.toolkit.calls.call import BYTES_PER_TOKEN, MAX_TOKENS, convert, cut, register_converter, result_of
 from assistant.toolkit.calls.json_values import MAX_ITEMS
-from assistant.toolkit.calls.results import BYTES_PER_TOKEN, MAX_TOKENS, convert, cut, register_converter, result_of
 
 
 class Size(Enum):

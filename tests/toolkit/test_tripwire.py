@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, field_serializer
 
 from assistant.models import Assistant, Conversation, Message, PromptVersion, Provider, Tenant
 from assistant.toolkit import ForeignRow, TenantInfo, Tool, ToolContext, ToolResult
+from assistant.toolkit.calls.call import convert, register_converter, result_of
 from assistant.toolkit.calls.json_values import MAX_ITEMS, _converters
-from assistant.toolkit.calls.results import convert, register_converter, result_of
 from assistant.toolkit.context import use_context
 from tests.base import Cast
 

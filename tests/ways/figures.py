@@ -9,13 +9,13 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=42, functions=109, moves=92),
-    "message with a tool": Counts(files=145, functions=639, moves=468),
-    "approval asked": Counts(files=135, functions=565, moves=417),
-    "approval answered": Counts(files=156, functions=631, moves=478),
+    "handshake": Counts(files=39, functions=109, moves=92),
+    "message with a tool": Counts(files=127, functions=639, moves=445),
+    "approval asked": Counts(files=121, functions=565, moves=401),
+    "approval answered": Counts(files=137, functions=631, moves=456),
     "upload": Counts(files=53, functions=159, moves=119),
     "REST list": Counts(files=43, functions=106, moves=70),
-    "ChatClient": Counts(files=60, functions=264, moves=199),
+    "ChatClient": Counts(files=48, functions=264, moves=190),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=20, functions=45, moves=28),

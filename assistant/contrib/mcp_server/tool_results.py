@@ -23,8 +23,8 @@ from mcp_types import Tool as Description
 from assistant.services.toolcalls.direct_call import CalledTool
 from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.calls.call import MAX_STORED_TOKENS, cut
 from assistant.toolkit.calls.json_values import truncation_notice
-from assistant.toolkit.calls.results import MAX_STORED_TOKENS, cut
 from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.schema.check import fits_on_loop
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve

@@ -11,8 +11,7 @@ import msgspec
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.sent_requests import SentRequest, requests_of
 from assistant.core.llm.protocol import FailureDetails, ModelError
-from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
-from assistant.core.toolcalls.replay import replayed
+from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media, replayed
 from assistant.core.turn.plan import Plan
 from assistant.core.values.citations import Citation
 from assistant.core.values.events import Interrupted, RunError

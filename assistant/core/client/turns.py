@@ -7,8 +7,8 @@ import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar, cast
 
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationKey, ConversationStore, append
@@ -16,8 +16,8 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import around_tools
 from assistant.core.extensions.typed_answer import PartialAnswer
 from assistant.core.llm.typed_output import OutputType
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
-from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
@@ -25,6 +25,40 @@ from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, TextMessageContent
 from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls
 from assistant.core.values.untrusted import ReadText
+from assistant.toolkit import TenantInfo, ToolContext, UserInfo
+
+Info = TypeVar("Info", TenantInfo, UserInfo)
+
+
+def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
+    """Return the context of one turn.
+
+    Args:
+        values: `tenant` and `user` may be `TenantInfo` and `UserInfo`, or mappings of their fields; all others become
+            `context.extra`.
+    """
+    extra = dict(values)
+    return ToolContext(
+        tenant=_info(TenantInfo, "tenant", extra),
+        user=_info(UserInfo, "user", extra),
+        thread_id=thread_id,
+        run_id=run_id,
+        extra=extra,
+    )
+
+
+def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
+    """Take the tenant or the user out of `extra`; a mapping with further keys also stays there."""
+    given = extra.get(name)
+    if isinstance(given, kind):
+        return cast("Info", extra.pop(name))
+    if not isinstance(given, Mapping):
+        return kind()
+    known = {field.name for field in fields(kind)}
+    if given.keys() <= known:
+        del extra[name]
+    return kind(**{key: value for key, value in given.items() if key in known})
+
 
 T = TypeVar("T")
 

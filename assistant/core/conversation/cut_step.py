@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assistant.core.conversation.open_parts import SUPERSEDED, cut_message, result_id
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.turn_endings import SUPERSEDED, cut_message, result_id
 from assistant.core.values.events import Event, ToolCallResult
 from assistant.core.values.messages import Message
 

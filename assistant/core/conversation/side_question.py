@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from assistant.core.conversation.summary import OnUsage, json_line
 from assistant.core.llm.answer_reader import read_answer
-from assistant.core.llm.protocol import Model, ModelRequest, ReasoningDelta, TextDelta
-from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
+from assistant.core.llm.protocol import Model, ModelRequest, ReasoningDelta, TextDelta, usage_of, usage_of_partial
 from assistant.core.values.messages import Message, Reply
-from assistant.toolkit.calls.results import cut
+from assistant.toolkit.calls.call import cut
 from assistant.toolkit.text import clean_text
 
 # Characters of a title, and of a question; and how many questions.

@@ -11,7 +11,7 @@ import msgspec
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message
-from assistant.toolkit.calls.results import cut
+from assistant.toolkit.calls.call import cut
 
 if TYPE_CHECKING:
     from assistant.core.conversation.transcript import Transcript

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 
 from assistant.core.llm.answer_reader import read_answer
-from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDelta
-from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDelta, usage_of, usage_of_partial
 from assistant.core.values.history_window import estimate, estimate_tokens, fit, repair
 from assistant.core.values.messages import Message, Reply, Usage
 from assistant.core.values.untrusted import as_summary, is_summary, sources_of
-from assistant.toolkit.calls.results import cut
+from assistant.toolkit.calls.call import cut
 
 # A piece that is summarised at once may have this many tokens even if the limit is lower.
 MIN_PIECE_TOKENS = 1_000

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft, without_part
-from assistant.core.conversation.open_parts import (
+from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
+from assistant.core.conversation.turn_endings import (
     NO_RESULT,
     START_OF,
     SUPERSEDED,
@@ -18,7 +19,6 @@ from assistant.core.conversation.open_parts import (
     end_of,
     result_id,
 )
-from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.values import events
 from assistant.core.values.citations import Citation
 from assistant.core.values.events import Event, TokenUsage

@@ -1,11 +1,11 @@
-"""Endings of a turn without a complete answer: failures, approval requests and cut answers."""
+"""Endings: of the parts of a run that clients see, and of a turn without a complete answer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
-from assistant.core.conversation.open_parts import cut_message
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
 from assistant.core.values.asked import Asked, interrupt_id
@@ -14,6 +14,62 @@ from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit import ToolError
 from assistant.toolkit.schema.form import form_of
 from assistant.toolkit.translation import gettext, gettext_noop
+
+Start = (
+    events.TextMessageStart
+    | events.ReasoningStart
+    | events.ReasoningMessageStart
+    | events.ToolCallStart
+    | events.SubagentStarted
+)
+
+# The type of the event that begins a part, by the event that ends it.
+START_OF: Mapping[type[Event], str] = {
+    events.TextMessageEnd: "TEXT_MESSAGE_START",
+    events.ReasoningEnd: "REASONING_START",
+    events.ReasoningMessageEnd: "REASONING_MESSAGE_START",
+    events.ToolCallEnd: "TOOL_CALL_START",
+    events.SubagentFinished: "SUBAGENT_STARTED",
+    events.SubagentError: "SUBAGENT_STARTED",
+}
+
+# The reason of `message.cut` for a message that later ones replace.
+SUPERSEDED = "superseded"
+CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
+
+# By reason, what the model reads in place of the result of a call that has none.
+NO_RESULT: Mapping[str, str] = {
+    "cancelled": "Cancelled by the user before there was a result.",
+    "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
+    "error": "No result: the run ended with an error first.",
+    "limit": "Not run: the run had reached a limit.",
+}
+
+
+def result_id(call_id: str) -> str:
+    """Return the id of the message that holds a call's result; one call has one."""
+    return f"{call_id}-result"
+
+
+def cut_message(message_id: str, reason: str) -> events.Custom:
+    """Return the event that marks an ended message as incomplete, as not of the requested type, or as superseded."""
+    return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
+
+
+def end_of(start: Start, message: str, code: str) -> Event:
+    """The event that ends a part; `message` and `code` say why a sub-agent ended without an answer."""
+    match start:
+        case events.TextMessageStart():
+            return events.TextMessageEnd(start.message_id, start.subagent_run_id)
+        case events.ReasoningStart():
+            return events.ReasoningEnd(start.message_id, start.subagent_run_id)
+        case events.ReasoningMessageStart():
+            return events.ReasoningMessageEnd(start.message_id, start.subagent_run_id)
+        case events.ToolCallStart():
+            return events.ToolCallEnd(start.tool_call_id, start.subagent_run_id)
+        case _:
+            return events.SubagentError(start.subagent_run_id, message, code)
+
 
 # The fields that AG-UI clients can fill in: the built-in approval of assistant-ui handles only a schema without
 # `additionalProperties` that requires `approved` alone. Other fields are refused although the schema does not forbid

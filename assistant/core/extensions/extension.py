@@ -14,7 +14,7 @@ from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.handed_in import OnLeft
+from assistant.toolkit.calls.gate import OnLeft
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.logs import log_extra
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.values.messages import Reply
-from assistant.toolkit.calls.handed_in import OnLeft
+from assistant.toolkit.calls.gate import OnLeft
 from assistant.toolkit.calls.stopping import GRACE_SECONDS, stop
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.core.conversation.open_parts import result_id
-from assistant.core.conversation.turn_endings import ask_person
+from assistant.core.conversation.turn_endings import ask_person, result_id
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
 from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (

@@ -14,8 +14,8 @@ import pydantic_core
 
 from assistant.core.toolcalls.protocols import ToolOutcome
 from assistant.toolkit import Tool, ToolContext, ToolError
+from assistant.toolkit.calls.call import cut
 from assistant.toolkit.calls.gate import HandedIn, ask
-from assistant.toolkit.calls.results import cut
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.context import use_context
 from assistant.toolkit.definition.questions import Change, Preview

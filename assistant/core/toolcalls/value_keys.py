@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from assistant.toolkit.frozen import FrozenDict, FrozenList
+from assistant.toolkit.context import FrozenDict, FrozenList
 
 # Values within one value, and levels of them. What is beyond counts as an object of its own.
 MAX_VALUES = 2_000

@@ -23,10 +23,10 @@ from assistant.core.toolcalls.call_settings import NOBODY
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.toolcalls.run_call import ParentRun, SubAgentFailed, current_parent
 from assistant.core.turn.loop import run_turn
-from assistant.core.turn.plan import Fallback, Plan, new_id
+from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values import events
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
-from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.messages import Message, ToolCall, new_id
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Media, Tool, ToolContext, ToolError
 from assistant.toolkit.logs import log_operation

@@ -9,17 +9,16 @@ from contextlib import AbstractContextManager, aclosing
 from dataclasses import replace
 from typing import NamedTuple
 
-from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import TurnFailed, cut_short
+from assistant.core.conversation.turn_endings import CloseReason, TurnFailed, cut_short
 from assistant.core.extensions.extension import around_tools, with_hook, with_moments
 from assistant.core.llm.protocol import Delta, Model, ModelError, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.event_writer import AnswerStream, EventWriter
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
-from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.model_requests import ModelRequests
-from assistant.core.turn.plan import Plan, new_id
+from assistant.core.turn.plan import Plan
 from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
@@ -32,6 +31,7 @@ from assistant.core.values.messages import (
     answered_calls,
     current_turn_messages,
     last_calls,
+    new_id,
     not_superseded,
     unanswered_calls,
 )

@@ -1,32 +1,234 @@
-"""Makes a turn's requests to its model, counts what they use, and recovers from those that fail."""
+"""Makes a turn's requests to its model, counts what they use, and recovers from those that fail.
+
+Which models have just failed repeatedly is kept in the process, so that runs with a fallback do not wait for them
+again: a circuit opens after failures in a row, and after `COOLDOWN_SECONDS` one run tries the model again.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
-from assistant.core.conversation.open_parts import SUPERSEDED
+from cachetools import LRUCache
+
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import TurnFailed
-from assistant.core.llm.protocol import Model, ModelError, ModelRequest
-from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
+from assistant.core.conversation.turn_endings import SUPERSEDED, TurnFailed
+from assistant.core.llm.protocol import UNAVAILABLE, UNREAD, Model, ModelError, ModelRequest, usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
-from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.provider_calls import ProviderCalls
-from assistant.core.turn.recovery import Recovery
 from assistant.core.turn.turn_extensions import TurnExtensions
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
-from assistant.core.values.messages import Reply, Usage, not_superseded
+from assistant.core.values.messages import Message, Reply, Usage, not_superseded
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit import Tool
 from assistant.toolkit.definition import conditions
-from assistant.toolkit.logs import log_operation
+from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.translation import gettext
 
 logger = logging.getLogger(__name__)
+
+
+MAX_FAILURES = 3
+COOLDOWN_SECONDS = 30.0
+MAX_CIRCUITS = 2_000
+
+
+@dataclass(slots=True)
+class _Circuit:
+    failures: int = 0
+    open_until: float = 0.0
+
+
+class Circuits:
+    """The circuits of models, by address, key and name; the least recently used are forgotten.
+
+    Args:
+        clock: returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._circuits: LRUCache[Hashable, _Circuit] = LRUCache(MAX_CIRCUITS)
+
+    def is_open(self, model: Model) -> bool:
+        """Return whether a model should not be asked now. After the cooldown, False once, for a trial."""
+        circuit = self._circuits.get(_key(model))
+        if circuit is None or circuit.failures < MAX_FAILURES:
+            return False
+        now = self._clock()
+        if now < circuit.open_until:
+            return True
+        circuit.open_until = now + COOLDOWN_SECONDS  # for all but the run that tries it
+        return False
+
+    def failed(self, model: Model) -> None:
+        """Record that a model could not answer."""
+        circuit = self._circuits.setdefault(_key(model), _Circuit())
+        circuit.failures += 1
+        circuit.open_until = self._clock() + COOLDOWN_SECONDS
+
+    def answered(self, model: Model) -> None:
+        """Record that a model has answered."""
+        if self._circuits:
+            self._circuits.pop(_key(model), None)
+
+
+def _key(model: Model) -> Hashable:
+    # Two tenants with one address and different keys do not share a circuit: a provider's limits are for each key.
+    return getattr(model, "circuit_key", None) or (model.provider, model.name)
+
+
+CIRCUITS = Circuits()
+
+
+# How often a request is repeated after a temporary failure, such as a 503, and the pauses before that, in seconds.
+MAX_REPEATS = 2
+FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
+# How often a turn lets the model correct calls and typed answers that the provider could not read.
+MAX_CALL_REPAIRS = 2
+# The share of the estimated tokens that is kept of a conversation that was too long for the model.
+KEPT_SHARE = 0.5
+REPAIR_CALL = (
+    "[The call of a tool that you wrote could not be read, and nothing was run. Call the tool again, with arguments "
+    "that are one valid JSON object, or answer without it.]"
+)
+REPAIR_ANSWER = (
+    "[The answer that you wrote is not valid JSON of the required form, and nobody has read it. Answer again, with one "
+    "valid JSON object of that form and nothing else.]"
+)
+
+
+class Recovery:
+    """Decides what follows a failed request: the same again, a changed one, another model, or the turn's failure.
+
+    Attributes:
+        model: the model to ask now: the plan's, or one of its fallbacks.
+        prices: what its tokens cost.
+        history_tokens: how many tokens of the conversation to send; 0 for all.
+        without_files: whether images and PDFs are left out, to the end of the turn.
+        repair_messages: messages that are sent after the conversation and are not part of it.
+    """
+
+    def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
+        self.model, self.prices = plan.model, plan.settings.prices
+        self.history_tokens = plan.settings.history_tokens
+        self.without_files = False
+        self.repair_messages: tuple[Message, ...] = ()
+        self._plan = plan
+        self._transcript = transcript
+        self._deadline = deadline
+        self._estimates = estimates
+        self._fallbacks = list(plan.fallbacks)
+        self._sent: Sequence[Message] = ()
+        self._repeats = self._call_repairs = 0
+        self._was_empty = self._was_too_long = False
+
+    def before_request(self) -> list[Event]:
+        """Pass over models whose circuit is open, if there is a fallback; returns the events that say so."""
+        events: list[Event] = []
+        while self._fallbacks and CIRCUITS.is_open(self.model):
+            events.append(self._fall_back("circuit_open"))
+        return events
+
+    def sending(self, messages: Sequence[Message]) -> None:
+        """Note the part of the conversation that is sent."""
+        self._sent = messages
+
+    def answered(self) -> None:
+        """Note that the request was answered."""
+        CIRCUITS.answered(self.model)
+        self._repeats, self._was_empty, self._was_too_long, self.repair_messages = 0, False, False, ()
+
+    async def after(self, error: ModelError, *, is_begun: bool, has_calls: bool) -> list[Event] | None:
+        """Return the events to send before the next request; None if the turn fails with this error.
+
+        Args:
+            is_begun: whether any part of the answer was shown.
+            has_calls: whether a call was.
+        """
+        if error.kind in UNAVAILABLE:
+            CIRCUITS.failed(self.model)
+        if error.kind == "written_call":
+            self._transcript.timeline.wrote_calls("failed")
+        events = None
+        if error.kind == "empty":
+            events = self._again_if(not self._was_empty)
+            self._was_empty = True
+        elif error.kind in UNREAD and not has_calls:  # models reason and talk before they call
+            events = self._again_if(self._repair_call(error))
+        elif is_begun:
+            return None
+        elif error.kind == "too_long" and self._fallbacks and error.code == "provider_rate_limited":
+            events = [self._fall_back("busy")]  # it may have more tokens a minute
+        elif error.kind == "too_long":
+            events = self._again_if(not self._was_too_long and self._trim_harder())
+            self._was_too_long = True
+        elif error.kind == "bad_file":
+            events = self._again_if(not self.without_files and any(message.media for message in self._sent))
+            self.without_files = True
+        elif error.is_worth_repeating and self._repeats < MAX_REPEATS:
+            await self._pause()
+            events = []
+        elif error.kind in UNAVAILABLE and self._fallbacks:
+            events = [self._fall_back(error.kind)]
+        if events is not None:
+            self._transcript.timeline.failed(error.cause)
+            details = self._plan.run_id, error, error.cause
+            logger.warning("Run %s goes on after: %s (%s)", *details, extra=log_extra(self._plan.context))
+        return events
+
+    @staticmethod
+    def _again_if(is_worth_it: bool) -> list[Event] | None:
+        return [] if is_worth_it else None
+
+    def _trim_harder(self) -> bool:
+        """Halve what is sent of the conversation; returns whether that can leave anything out."""
+        tokens = self._estimates.of(self._sent)
+        self.history_tokens = max(1, int(tokens * KEPT_SHARE))
+        return len([message for message in self._sent if message.role != "system"]) > 1
+
+    def _repair_call(self, error: ModelError) -> bool:
+        """Show the model the call or answer that could not be read; returns whether it may try again."""
+        self._call_repairs += 1
+        if self._call_repairs > MAX_CALL_REPAIRS:
+            return False
+        sources = self._transcript.read.sources
+        wrote = (Message("assistant", error.failed_call, sources=sources),) if error.failed_call.strip() else ()
+        self.repair_messages = (*wrote, Message("user", REPAIR_CALL if error.kind == "bad_call" else REPAIR_ANSWER))
+        return True
+
+    async def _pause(self) -> None:
+        pause = min(FIRST_PAUSE * 2**self._repeats, MAX_PAUSE) * (1 - random.random() / 4)  # noqa: S311 - no secret  # nosec B311
+        self._repeats += 1
+        with self._deadline:
+            await asyncio.sleep(pause)
+
+    def _fall_back(self, reason: str) -> Event:
+        """Ask the next fallback from now on, to the end of the turn; returns the event that says so."""
+        replaced, fallback = self.model, self._fallbacks.pop(0)
+        self.model, self.prices = fallback.model, fallback.prices
+        self._repeats = 0
+        self._transcript.timeline.fell_back(self.model.provider, self.model.name, reason)
+        logger.warning(
+            "In run %s, %s of %s answers in place of %s of %s: %s",
+            self._plan.run_id,
+            self.model.name,
+            self.model.provider,
+            replaced.name,
+            replaced.provider,
+            reason,
+            extra=log_extra(self._plan.context),
+        )
+        value = {"provider": self.model.provider, "model": self.model.name, "replaces": replaced.name, "reason": reason}
+        return Custom("model.fallback", value)
 
 
 class ModelRequests:

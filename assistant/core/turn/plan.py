@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +18,6 @@ from assistant.toolkit import Tool, ToolContext
 
 # Whether the calls of a reply are run.
 ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
-
-
-def new_id() -> str:
-    return uuid.uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.conversation.open_parts import cut_message
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import REPAIRS, AnswerRefused, GuardrailTripped, TurnFailed
+from assistant.core.conversation.turn_endings import REPAIRS, AnswerRefused, GuardrailTripped, TurnFailed, cut_message
 from assistant.core.extensions.extension import Extension, ExtensionRun, ShippedExtension, with_hook
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.toolcalls.protocols import Admission, Toolset

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assistant.core.values.messages import Message
-from assistant.toolkit.calls.results import cut
+from assistant.toolkit.calls.call import cut
 
 NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"

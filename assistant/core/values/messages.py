@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from typing import Any, Literal
@@ -15,6 +16,11 @@ from assistant.toolkit.bounded_json import load_json
 Role = Literal["system", "user", "assistant", "tool"]
 # Floats represent all integers up to here exactly.
 MAX_EXACT = 2**53
+
+
+def new_id() -> str:
+    """Return an id for a message, a call or a run."""
+    return uuid.uuid4().hex
 
 
 def _normalize_numbers(value: Any) -> Any:

@@ -10,9 +10,8 @@ import anthropic
 import httpx2
 
 from assistant.providers.anthropic.errors import failure_of
-from assistant.providers.client_cache import ClientCache
 from assistant.providers.given_settings import split_query
-from assistant.providers.http_clients import CONNECT_SECONDS, new_http_client
+from assistant.providers.http_clients import CONNECT_SECONDS, ClientCache, new_http_client
 from assistant.providers.openai_wire.error_sentences import request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard

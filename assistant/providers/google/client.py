@@ -14,10 +14,15 @@ from google import genai
 from google.genai import errors, types
 
 from assistant.core.llm.protocol import ModelError
-from assistant.providers.client_cache import ClientCache
 from assistant.providers.given_settings import split_query
 from assistant.providers.google.errors import failure_of, retry_delay
-from assistant.providers.http_clients import CONNECT_SECONDS, MAX_RETRY_AFTER_SECONDS, new_http_client, ssl_context
+from assistant.providers.http_clients import (
+    CONNECT_SECONDS,
+    MAX_RETRY_AFTER_SECONDS,
+    ClientCache,
+    new_http_client,
+    ssl_context,
+)
 from assistant.providers.openai_wire.error_sentences import NOT_FOUND, request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard

@@ -13,17 +13,15 @@ from cachetools import TTLCache
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.values.messages import Reply
-from assistant.providers.answers import AnswerAssembler, read_answer
+from assistant.providers.answers import AnswerAssembler, as_model_error, complete_error, read_answer
 from assistant.providers.calling import CallsTools
-from assistant.providers.failures import as_model_error, complete_error
-from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
+from assistant.providers.openai_wire.request_body import checked_extra_body
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.sent_media import with_sent_pdfs
-from assistant.providers.tool_adaptation.adapted_request import adapted_request
 from assistant.providers.tool_adaptation.adapted_tool import ToolRules
-from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
-from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import CallPiece
 from assistant.providers.openai_wire.provider_state import CallState, merge_fields
+from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.translation import gettext_noop

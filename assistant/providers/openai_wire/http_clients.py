@@ -11,9 +11,8 @@ from typing import Any, cast
 import httpx2
 import openai
 
-from assistant.providers.client_cache import ClientCache
 from assistant.providers.given_settings import key_of, split_query
-from assistant.providers.http_clients import CONNECT_SECONDS, HOOKS, LIMITS, new_http_client, ssl_context
+from assistant.providers.http_clients import CONNECT_SECONDS, HOOKS, LIMITS, ClientCache, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.profiles.azure import is_azure

@@ -6,7 +6,7 @@ import uuid
 
 from assistant.core.llm.protocol import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import ToolCall
-from assistant.core.values.split_characters import SplitCharacterJoiner
+from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner
 
 MESSAGE, CALL, REASONING = "message", "function_call", "reasoning"
 

@@ -11,9 +11,9 @@ from cachetools import TTLCache
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.wire_formats import RESPONSES
 from assistant.providers.openai import OpenAIModel, WholeAssembler, call_ids_of
-from assistant.providers.openai_wire.extra_body import RESERVED_BY_RESPONSES
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal
+from assistant.providers.openai_wire.request_body import RESERVED_BY_RESPONSES
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.profiles.profile import family
 from assistant.providers.responses.events import EVENTS

@@ -22,7 +22,7 @@ from assistant.models import Assistant, ModelPrice, Provider
 from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
+from assistant.providers.openai_wire.request_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel

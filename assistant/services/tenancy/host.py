@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from assistant import optional_apps
 from assistant.models import Tenant
-from assistant.toolkit.calls.handed_in import discard, positional_mistake
+from assistant.toolkit.calls.gate import discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.guards import tenant_paths
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch
-from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
 from assistant.core.toolcalls.run_call import CallEnvironment

@@ -26,7 +26,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.tenant_events import TOOL_INCIDENT, record_event
 from assistant.services.toolcalls.tracing import is_observed, trace_call, traced
 from assistant.toolkit import ForeignRow, ToolResult
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from assistant.services.addresses import api_url
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
 from assistant.services.toolpolicy.titles import titles_of
-from assistant.toolkit.calls.results import cut
+from assistant.toolkit.calls.call import cut
 from assistant.toolkit.context import UserId
 from assistant.toolkit.waiting import Callback, Pending
 

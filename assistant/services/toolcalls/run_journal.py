@@ -11,8 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
-from assistant.core.toolcalls.protocols import PlannedCall, RunTakenOver, ToolOutcome
-from assistant.core.toolcalls.replay import replayed
+from assistant.core.toolcalls.protocols import PlannedCall, RunTakenOver, ToolOutcome, replayed
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Run, ToolCall
 from assistant.models.runs import IS_ACTIVE
@@ -28,7 +27,7 @@ from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolcalls.pending_calls import begin_waits, known_outcomes, outcome_of_call, record_waits
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
-from assistant.toolkit.calls.results import stored
+from assistant.toolkit.calls.call import stored
 
 # The length of a stored text of a model, such as arguments over MCP.
 MAX_STORED_CHARACTERS = 200_000

@@ -23,11 +23,12 @@ from assistant.services.toolpolicy.switch_query import (
     COLUMNS,
     StoredSwitches,
     Switch,
+    read_config,
+    read_secrets,
     read_switches,
     switch_columns,
     unblocked,
 )
-from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 

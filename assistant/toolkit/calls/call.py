@@ -4,26 +4,193 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import logging
 import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from functools import partial
 from typing import Any, Protocol
 
-from assistant.toolkit.calls.handed_in import NoAnswer, discard
-from assistant.toolkit.calls.json_values import WouldBlock
-from assistant.toolkit.calls.results import ToolResult, drain, result_of
+from assistant.toolkit.calls.gate import NoAnswer, discard, settled_in_thread
+from assistant.toolkit.calls.json_values import (
+    MAX_ITEMS,
+    WouldBlock,
+    blocking_check,
+    register_converter,
+    to_json_value,
+    truncation_notice,
+)
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.carriers import stepped
 from assistant.toolkit.context import ToolContext, carriers_entered, current_call, use_context
-from assistant.toolkit.errors import told_by
+from assistant.toolkit.errors import InvalidTool, ToolError, told_by
+from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.logs import log_operation
+from assistant.toolkit.media import Media, checked, media_in
+from assistant.toolkit.text import clean_text, is_lazy
+from assistant.toolkit.waiting import Pending
 
 logger = logging.getLogger(__name__)
+
+
+__all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
+
+# Of one result: what the model reads, and what is stored for the operator.
+MAX_TOKENS = 10_000
+MAX_STORED_TOKENS = 250_000
+# An estimate: tokenisers differ, but for most a token is about four bytes in any script.
+BYTES_PER_TOKEN = 4
+# Bytes of the note at the end of a text that was cut, at most.
+BYTES_OF_NOTE = 100
+DONE = "Done"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a tool call. A tool can return one if pages should show something else than the model reads.
+
+    Attributes:
+        content: the text for the model.
+        display: what pages show, any value that converts to JSON.
+        value: what the function returned.
+        full: the whole text, if `content` was cut.
+        media: files, for both the model and pages.
+        pending: what is waited for, if the result comes later; the other attributes are empty then.
+    """
+
+    content: str = ""
+    display: Any = None
+    value: Any = None
+    is_error: bool = False
+    full: str = ""
+    media: tuple[Media, ...] = ()
+    pending: Pending | None = None
+
+
+def _refuse_nested(value: object) -> None:
+    raise InvalidTool(f"A {type(value).__name__} is nested in another value; it must be the return value itself.")
+
+
+register_converter(lambda value: isinstance(value, ToolResult | Pending), _refuse_nested)
+
+
+def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
+    """Convert a value to text: strings, also lazy ones, unchanged, None as "Done", everything else as JSON.
+
+    Args:
+        may_block: whether database rows, generators and long values may be read here; if not, they raise `WouldBlock`.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
+
+    Raises:
+        ForeignRow: the value contains a row of another tenant.
+        ToolError: the value cannot be converted; the message names its type.
+    """
+    if value is None:
+        return DONE
+    if isinstance(value, str):
+        return clean_text(str(value.value if isinstance(value, Enum) else value))
+    if is_lazy(value):
+        return clean_text(str(value))
+    try:
+        return json.dumps(
+            _json_value(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except ValueError as exc:  # e.g. an int with thousands of digits
+        raise _conversion_error(value) from exc
+
+
+def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
+    """Make a `ToolResult` from a tool's return value, with long content cut.
+
+    Raises what `convert` and the tool's `converter` raise, and an exception that was returned.
+    `may_block` is as for `convert`.
+    """
+    if isinstance(value, Pending):
+        return ToolResult(value=value, pending=value)
+    if converter is None and (files := media_in(value)):
+        value = ToolResult(media=files, value=value)
+    if isinstance(value, BaseException):
+        raise value if isinstance(value, Exception) else RuntimeError(f"the tool returned {type(value).__name__}")
+    tripwire = Tripwire(blocking_check(may_block))
+    if isinstance(value, ToolResult):
+        # `convert` checks only what it converts, and these two are passed on as they are.
+        tripwire.check_rows_in([value.media, value.value])
+        text = convert(value.content, may_block=may_block, tripwire=tripwire)
+        display = None if value.display is None else _json_value(value.display, may_block, tripwire)
+        result = replace(value, content=text, display=display, media=checked(value.media))
+    else:
+        shown = value if converter is None else _converted(value, converter, tripwire)
+        result = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
+    tripwire.check_pending()
+    short = cut(result.content)
+    if short is not result.content:
+        result = replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
+    return _with_media_sentences(result) if result.media else result
+
+
+def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
+    checked_value = tripwire.checked_value(value)
+    tripwire.check_pending()
+    return settled_in_thread(converter(checked_value), "a result_converter")
+
+
+def _with_media_sentences(result: ToolResult) -> ToolResult:
+    """Add a sentence on each file to the content, for models that cannot see files."""
+    sentences = "\n".join(one.sentence for one in result.media)
+    return replace(result, content=f"{result.content}\n{sentences}".lstrip("\n"))
+
+
+def _json_value(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
+    try:
+        return to_json_value(value, may_block=may_block, tripwire=tripwire)
+    except (TypeError, ValueError) as exc:
+        raise _conversion_error(value) from exc
+
+
+def _conversion_error(value: Any) -> ToolError:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return ToolError("The tool returned bytes without a media type, as `Media(data, media_type)` has one.")
+    return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
+
+
+def cut(text: str, limit: int = MAX_TOKENS) -> str:
+    """Shorten a text to about `limit` tokens; a shortened text ends with a note."""
+    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # UTF-8 has at most four bytes per character
+        return text
+    encoded = text.encode()
+    if len(encoded) <= limit * BYTES_PER_TOKEN:
+        return text
+    shown = encoded[: limit * BYTES_PER_TOKEN].decode(errors="ignore")
+    return f"{shown}\n[Cut here: the first {len(shown):,} of {len(text):,} characters are shown.]"
+
+
+def stored(text: str) -> str:
+    """Return the text of a result as it is kept for operators: cut with a note if it is not yet."""
+    # A text that was cut before is longer than the limit by its note.
+    return text if len(text) <= MAX_STORED_TOKENS else cut(text, MAX_STORED_TOKENS + BYTES_OF_NOTE // BYTES_PER_TOKEN)
+
+
+async def drain(value: Any) -> Any:
+    """Return the first `MAX_ITEMS` items of an async iterator as a list; other values unchanged."""
+    if not isinstance(value, AsyncIterator):
+        return value
+    items: list[Any] = []
+    try:
+        async for item in value:
+            if len(items) == MAX_ITEMS:
+                items.append(truncation_notice())
+                break
+            items.append(item)
+    finally:
+        if hasattr(value, "aclose"):
+            await value.aclose()
+    return items
+
 
 MAX_RETRY_DELAY_SECONDS = 30.0
 
@@ -138,10 +305,10 @@ async def _on_loop(tool: CallSettings, function: Callable[[], Any]) -> ToolResul
             return result_of(value, may_block=False)
         except WouldBlock:
             pass
-    result: ToolResult = await in_thread(partial(_converted, tool, value))
+    result: ToolResult = await in_thread(partial(_converted_as, tool, value))
     return result
 
 
-def _converted(tool: CallSettings, value: Any) -> ToolResult:
+def _converted_as(tool: CallSettings, value: Any) -> ToolResult:
     with carriers_entered() if current_call.get().carriers else nullcontext():
         return result_of(value, tool.converter)

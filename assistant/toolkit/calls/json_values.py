@@ -19,7 +19,7 @@ from uuid import UUID
 import pydantic_core
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.handed_in import discard, positional_mistake
+from assistant.toolkit.calls.gate import discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.errors import InvalidTool

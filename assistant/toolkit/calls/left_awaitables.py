@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assistant.toolkit.calls.handed_in import NoAnswer, discard
+from assistant.toolkit.calls.gate import NoAnswer, discard
 
 # More values than any arguments have; only validators make so many.
 MAX_VALUES = 200_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
-from assistant.toolkit.calls.handed_in import is_generator, positional_mistake
+from assistant.toolkit.calls.gate import is_generator, positional_mistake
 from assistant.toolkit.definition.failures import mistake_in
 from assistant.toolkit.definition.results import takes_type
 from assistant.toolkit.definition.texts import is_blank

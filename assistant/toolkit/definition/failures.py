@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assistant.toolkit.calls.gate import HandedIn, ask
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.gate import HandedIn, ask, positional_mistake
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.errors import ToolError, errors_in
 

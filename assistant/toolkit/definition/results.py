@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.gate import positional_mistake
 
 # A function of the value, or of the value and its declared type; returns what is converted for the model.
 ResultConverter = Callable[[Any], Any] | Callable[[Any, Any], Any]

@@ -16,8 +16,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from assistant.toolkit.calls.arguments import Arguments, corrected_arguments, invalid_arguments, problems_of
+from assistant.toolkit.calls.call import ToolResult
 from assistant.toolkit.calls.left_awaitables import refuse_awaitable_inputs, refuse_awaitables
-from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.context_annotations import deps_of, is_context
 from assistant.toolkit.definition.docstrings import parameter_descriptions

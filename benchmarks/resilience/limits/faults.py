@@ -97,7 +97,7 @@ def count_no_connections() -> None:
 
 def count_no_calls() -> None:
     """A run's tool calls are not counted."""
-    from assistant.core.toolcalls.call_limits import CallLimiter
+    from assistant.core.toolcalls.admission import CallLimiter
 
     CallLimiter.admit = lambda *_: None  # type: ignore[method-assign]
 

@@ -6,8 +6,8 @@ from contextlib import aclosing
 import pytest
 
 from assistant.core.conversation.agui_messages import to_agui
-from assistant.core.conversation.open_parts import cut_message
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.turn_endings import cut_message
 from assistant.core.llm.protocol import ReasoningDelta, ToolCallDelta
 from assistant.core.turn.loop import run_turn
 from assistant.core.values import events

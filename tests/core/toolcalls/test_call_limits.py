@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import ToolCall
 

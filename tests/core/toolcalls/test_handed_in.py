@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assistant.toolkit import Change, InvalidTool, Question, ToolContext, ToolError
-from assistant.toolkit.calls import handed_in
+from assistant.toolkit.calls import gate
 from tests.core.scripted_turns import run_script
 from tests.core.toolcalls.test_batch import Switched, add, call
 
@@ -43,7 +43,7 @@ async def test_a_person_is_asked_if_the_tool_does_not_say(function: Any, caplog:
 
 
 async def test_a_person_is_asked_if_the_tool_thinks_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.2)
     held = threading.Event()
     async with asyncio.timeout(10):
         turn = await run_script([ADD], add.replace(requires_approval=lambda *_: held.wait(20)))
@@ -107,7 +107,7 @@ async def test_an_async_preview_that_refuses_asks_nobody() -> None:
 
 
 async def test_a_preview_that_never_ends_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.2)
     held = threading.Event()
     risky = add.replace(preview=lambda arguments, context: [Change("Held", 0, held.wait(20))])
     async with asyncio.timeout(10):

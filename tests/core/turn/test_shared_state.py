@@ -10,7 +10,7 @@ import pytest
 from assistant.core.values.events import StateDelta, StateSnapshot
 from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit import Tool, ToolContext, ToolError
-from assistant.toolkit.shared_state import SharedState
+from assistant.toolkit.context import SharedState
 from tests.core.scripted_turns import run_script
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.client import ChatClient, InMemoryStore, RunFailed
-from assistant.core.turn import recovery
+from assistant.core.turn import model_requests
 from assistant.models import Provider
 from assistant.providers import OpenAIModel
 from assistant.toolkit import tool
@@ -41,7 +41,7 @@ def calculate(expression: str) -> str:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(model_requests, "FIRST_PAUSE", 0.0)
 
 
 class CaseServer:

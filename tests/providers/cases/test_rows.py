@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from assistant.client import ChatClient, InMemoryStore, RunFailed
-from assistant.core.turn import recovery
+from assistant.core.turn import model_requests
 from assistant.models import Provider
 from assistant.providers import model_class
 from tests.base import Cast
@@ -75,7 +75,7 @@ by_wire = pytest.mark.parametrize("wire", TABLES)
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(model_requests, "FIRST_PAUSE", 0.0)
 
 
 def problems(row: Row, server: Any, answers: list[str]) -> Iterator[str]:

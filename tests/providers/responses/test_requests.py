@@ -12,7 +12,7 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import ResponsesModel
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody
+from assistant.providers.openai_wire.request_body import InvalidExtraBody
 from assistant.providers.responses.item_state import ItemState, reasoning_state, written_items
 from assistant.toolkit import Media, Tool
 from tests.fake_provider import FakeProvider

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from assistant.core.llm.protocol import ModelError, ModelRequest
-from assistant.core.llm.usage_estimate import estimate_usage
+from assistant.core.llm.protocol import ModelError, ModelRequest, estimate_usage
 from assistant.core.values.messages import Message, Reply
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
 from assistant.providers.tool_adaptation import refused_tools

@@ -16,7 +16,7 @@ from assistant.services.errors import Refused
 from assistant.services.runs.opening.new_input import check_decisions
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Question, Tool, tool
-from assistant.toolkit.calls import handed_in
+from assistant.toolkit.calls import gate
 
 
 async def later(value: str) -> str:
@@ -61,7 +61,7 @@ def decide(one: Tool, decision: Decision) -> None:
 def test_edited_arguments_whose_validator_gives_no_answer_are_refused(
     one: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.05)
     with pytest.raises(Refused, match=f"The tool '{one.name}' cannot be used now"):
         decide(one, Decision(approved=True, edited_arguments={"seat": "2B"}))
 

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
-from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import FixedToolset, RunTakenOver, ToolOutcome
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart

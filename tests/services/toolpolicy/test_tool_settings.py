@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr, field_validator
 
-from assistant.services.toolpolicy.tool_settings import read_config
+from assistant.services.toolpolicy.switch_query import read_config
 from assistant.toolkit import Tool, tool
-from assistant.toolkit.calls import handed_in
+from assistant.toolkit.calls import gate
 
 
 class Level(enum.Enum):
@@ -83,7 +83,7 @@ def test_settings_of_the_declared_types_are_read() -> None:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Tool, threading.Event]]:
     """A tool whose settings are validated until the event is set."""
-    monkeypatch.setattr(handed_in, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(gate, "CHECK_SECONDS", 0.2)
     answered = threading.Event()
 
     class Rates(BaseModel):
@@ -106,13 +106,13 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Tool, threading.Even
 
 def test_a_validator_of_settings_has_a_bounded_time(slow: tuple[Tool, threading.Event]) -> None:
     convert, answered = slow
-    for _ in range(handed_in.MAX_HANGING):
+    for _ in range(gate.MAX_HANGING):
         with pytest.raises(ValueError, match=r"convert: config took longer than \d"):
             read_config(convert, [{"currency": "USD"}])
     with pytest.raises(ValueError, match="convert: config is not called: 2 calls of it still run"):
         read_config(convert, [{"currency": "USD"}])
     answered.set()
-    while handed_in._hanging["convert.config (config)"]:
+    while gate._hanging["convert.config (config)"]:
         answered.wait()
     assert read_config(convert, [{"currency": "USD"}]).currency == "USD"
 

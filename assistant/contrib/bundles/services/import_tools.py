@@ -21,7 +21,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
 from assistant.services.toolpolicy.switch_changes import Target as Switch
 from assistant.services.toolpolicy.switch_changes import set_switches
-from assistant.services.toolpolicy.tool_settings import read_config
+from assistant.services.toolpolicy.switch_query import read_config
 
 
 def import_tools(

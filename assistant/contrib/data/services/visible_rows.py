@@ -15,7 +15,7 @@ from assistant.contrib.data.services.plans import Plan
 from assistant.contrib.data.services.tenant_conditions import of_tenant
 from assistant.models import Membership
 from assistant.toolkit import ToolContext, ToolError
-from assistant.toolkit.calls.handed_in import discard
+from assistant.toolkit.calls.gate import discard
 
 logger = logging.getLogger(__name__)
 Rows = QuerySet[Any, Any]

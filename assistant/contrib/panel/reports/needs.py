@@ -21,7 +21,7 @@ from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import read_blocks
-from assistant.services.toolpolicy.tool_settings import read_secrets
+from assistant.services.toolpolicy.switch_query import read_secrets
 
 # The part of a limit in per cent from which it is nearly used up.
 FULL = 80

@@ -27,7 +27,7 @@ from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
-from assistant.toolkit.shared_state import SharedState
+from assistant.toolkit.context import SharedState
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from assistant.core.llm.usage_estimate import schema_tokens
+from assistant.core.llm.protocol import schema_tokens
 from assistant.core.turn.model_requests import offered_tools
 from assistant.core.values.history_window import estimate_tokens
 from assistant.services.assistants.provider_choice import choose_provider

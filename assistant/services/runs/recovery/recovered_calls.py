@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from assistant.core.conversation.cut_step import NOT_STARTED, end_cut_step
-from assistant.core.conversation.open_parts import NO_RESULT, result_id
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.turn_endings import NO_RESULT, result_id
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import complete_json

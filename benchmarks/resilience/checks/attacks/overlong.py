@@ -48,7 +48,7 @@ def wait_for_each_byte_alone() -> None:
 
 def count_no_calls() -> None:
     """Calls are not counted."""
-    from assistant.core.toolcalls.call_limits import CallLimiter
+    from assistant.core.toolcalls.admission import CallLimiter
 
     CallLimiter.admit = lambda self, call, tool: None  # type: ignore[method-assign]
 

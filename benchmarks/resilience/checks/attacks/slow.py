@@ -54,7 +54,7 @@ def send_without_waiting() -> None:
 
 def block_the_event_loop() -> None:
     """Each attach blocks the event loop."""
-    from assistant.websocket.thread_frames import ThreadFrames
+    from assistant.websocket.consumer import ThreadFrames
 
     attach = ThreadFrames.attach
 

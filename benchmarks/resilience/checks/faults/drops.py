@@ -46,7 +46,7 @@ def skip_an_event() -> None:
 
 def attach_late() -> None:
     """An attach takes three seconds."""
-    from assistant.websocket.thread_frames import ThreadFrames
+    from assistant.websocket.consumer import ThreadFrames
 
     attach = ThreadFrames.attach
 

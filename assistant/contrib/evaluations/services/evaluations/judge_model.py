@@ -15,8 +15,16 @@ from assistant.contrib.evaluations.models import Evaluation, EvaluationCase, Eva
 from assistant.contrib.evaluations.models.evaluations import MAX_NOTE
 from assistant.core.conversation.summary import OnUsage
 from assistant.core.llm.answer_reader import read_answer
-from assistant.core.llm.protocol import Model, ModelError, ModelRequest, ReasoningDelta, TextDelta
-from assistant.core.llm.usage_estimate import estimate_usage, usage_of, usage_of_partial
+from assistant.core.llm.protocol import (
+    Model,
+    ModelError,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    estimate_usage,
+    usage_of,
+    usage_of_partial,
+)
 from assistant.core.values.messages import Message, Reply, Usage
 from assistant.core.values.pricing import Prices
 from assistant.models import Tenant, UsageEntry

@@ -17,7 +17,7 @@ from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.contrib.panel.admin.tools.board_request import number_in, require_board
 from assistant.contrib.panel.services.quota_report import limit_name
-from assistant.core.llm.usage_estimate import schema_tokens
+from assistant.core.llm.protocol import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant

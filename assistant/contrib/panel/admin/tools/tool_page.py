@@ -37,7 +37,7 @@ from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import Target, latest_change, latest_version
-from assistant.services.toolpolicy.tool_settings import read_secrets
+from assistant.services.toolpolicy.switch_query import read_secrets
 from assistant.toolkit import Tool
 
 TENANTS_ON_A_PAGE = 50
