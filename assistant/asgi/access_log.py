@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import quote
 
 from assistant.services import metrics
+from assistant.toolkit.carried_context import attach_parent, detach_parent
 from assistant.toolkit.logs import Request, begin_request, end_request
-from assistant.toolkit.trace_context import attach_parent, detach_parent
 
 logger = logging.getLogger(__name__)
 

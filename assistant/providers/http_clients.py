@@ -14,10 +14,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import httpx2
 
 from assistant.providers.billing_sentences import says_unpaid
+from assistant.toolkit.carried_context import add_trace_context
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
-from assistant.toolkit.trace_context import add_trace_context
 
 # Clients in one event loop. The client of a replaced key stays until it is the least recently used.
 MAX_CLIENTS = 1_000

@@ -1,4 +1,4 @@
-"""The context variables and the language of a caller, for functions that run in another thread.
+"""The context variables, the language and the trace of a caller, for functions that run in another thread or process.
 
 Threads that a running tool starts get its context, too. Before Python 3.14 a thread starts with empty context
 variables, so a tool's own threads would lose their tenant. Threads started outside a tool are not affected.
@@ -7,12 +7,19 @@ variables, so a tool's own threads would lose their tenant. Threads started outs
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
+from contextvars import Token
 from typing import Any, TypeVar
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 T = TypeVar("T")
 
@@ -154,3 +161,56 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
 
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]
+
+
+IS_ON = "tracecontext" in os.environ.get("OTEL_PROPAGATORS", "tracecontext,baggage")
+# Characters; the specification asks for at least these.
+MAX_TRACE_STATE = 512
+_NAMES = ("traceparent", "tracestate")
+_propagator = TraceContextTextMapPropagator()
+
+
+def parent_in(headers: Mapping[str, str]) -> Context | None:
+    """Return the context of the span that a request names in its headers; None if it names none."""
+    if not IS_ON or "traceparent" not in headers:
+        return None
+    given = {name: value for name in _NAMES if (value := headers.get(name)) and len(value) <= MAX_TRACE_STATE}
+    found = _propagator.extract(given, Context())
+    return found if trace.get_current_span(found).get_span_context().is_valid else None
+
+
+def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | None:
+    """Make the span that an ASGI scope's headers name the current one; None if nothing was changed.
+
+    An instrumentation of the server may have done so already, with a span of its own.
+    """
+    if trace.get_current_span().get_span_context().is_valid:
+        return None
+    given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers if name[:5] == b"trace"}
+    parent = parent_in(given) if given else None
+    return None if parent is None else otel_context.attach(parent)
+
+
+def continue_trace(headers: Mapping[str, str]) -> None:
+    """Make the span that `trace_headers` named, if any, the current one, to the end of the current task."""
+    if (parent := parent_in(headers)) is not None:
+        otel_context.attach(parent)
+
+
+def detach_parent(token: Token[Context] | None) -> None:
+    """Undo `attach_parent`."""
+    if token is not None:
+        otel_context.detach(token)
+
+
+def add_trace_context(headers: MutableMapping[str, str]) -> None:
+    """Add the current span to the headers of a request, if there is one."""
+    if IS_ON:
+        _propagator.inject(headers)
+
+
+def trace_headers() -> dict[str, str]:
+    """Return the headers that name the current span; empty without one."""
+    headers: dict[str, str] = {}
+    add_trace_context(headers)
+    return headers

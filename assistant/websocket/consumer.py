@@ -56,8 +56,7 @@ from assistant.services.token_bucket import Bucket
 from assistant.toolkit.text import clean_text
 from assistant.websocket.added_frames import AddedFrames
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
-from assistant.websocket.followed_threads import FollowedThreads
-from assistant.websocket.follower import Send
+from assistant.websocket.follower import FollowedThreads, Send
 from assistant.websocket.frames import parse_after, parse_message_id, protocol_error, where_to_upload
 from assistant.websocket.language import close_reason, language_of
 from assistant.websocket.later_runs import LaterRuns

@@ -11,8 +11,7 @@ from assistant.core.llm.protocol import ModelError, ReasoningDelta, TextDelta, T
 from assistant.core.values.messages import Usage
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner
-from assistant.providers.openai_wire.token_counts import usage_of
+from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner, usage_of
 
 
 def delta(**piece: Any) -> Chunk:

@@ -20,7 +20,7 @@ from assistant.services.limits import rate_limits
 from assistant.services.tenancy.members import create_api_key, find_member
 from assistant.services.token_bucket import Buckets
 from assistant.websocket.consumer import ChatConsumer
-from assistant.websocket.followed_threads import FollowedThreads
+from assistant.websocket.follower import FollowedThreads
 from assistant.websocket.later_runs import LaterRuns
 from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of

@@ -5,25 +5,25 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationKey, ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.extension import around_tools
 from assistant.core.extensions.typed_answer import PartialAnswer
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.admission import CallLimiter
-from assistant.core.toolcalls.batch import Batch, CallEnvironment
+from assistant.core.toolcalls.batch import Batch
 from assistant.core.toolcalls.protocols import Decision
-from assistant.core.turn.loop import run_turn
+from assistant.core.turn.loop import environment_of, run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, TextMessageContent
-from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls
+from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.untrusted import ReadText
 from assistant.toolkit import TenantInfo, ToolContext, UserInfo
 
@@ -192,19 +192,8 @@ async def execute_calls(
     calls = unanswered_calls(reply.messages)
     limits = plan.settings.limits
     deadline = Deadline(limits.seconds)
-    limiter = CallLimiter(limits)
-    environment = CallEnvironment(
-        toolset=plan.toolset,
-        journal=journal,
-        context=plan.context,
-        limiter=limiter,
-        transcript=transcript,
-        deadline=deadline,
-        settings=plan.calls,
-        interceptors=around_tools(plan.extensions),
-        on_error=plan.settings.on_error,
-        extensions=plan.extensions,
-        turn_messages=current_turn_messages(reply.messages),
+    environment = environment_of(
+        replace(plan, journal=journal), transcript, deadline, CallLimiter(limits), messages=reply.messages, late=deque()
     )
     try:
         async with aclosing(Batch(calls, environment, decisions or {}, undecided=None).run()) as ran:

@@ -221,14 +221,13 @@ def _acts(extension: Extension[Any], context: ToolContext[Any], messages: Sequen
         return extension.guards
 
 
+@dataclass(frozen=True)
 class Interceptors(ShippedExtension[None]):
     """Wraps every tool call of a turn, and of the assistants that it asks, in functions, the first outermost."""
 
     name = "assistant.interceptors"
     in_sub_agents = True
-
-    def __init__(self, functions: Sequence[ToolInterceptor]) -> None:
-        self.functions = tuple(functions)
+    functions: Sequence[ToolInterceptor]
 
 
 def around_tools(extensions: Iterable[Extension[Any]]) -> tuple[ToolInterceptor, ...]:

@@ -202,14 +202,12 @@ async def _check(
             question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()
     except ToolError as exc:
         return _not_run(call, "error", str(exc), admission)
-    if decision is None and (question is not None or await _needs_approval(tool, admission, checked, context)):
+    if decision is None and (
+        question is not None or admission.policy == "ask" or await asks_first(tool, checked, context)
+    ):
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
     return PlannedCall(call, tool, admission, arguments, decision, checked=checked, fields=fields)
-
-
-async def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:
-    return admission.policy == "ask" or await asks_first(tool, checked, context)
 
 
 async def asks_first(tool: Tool, checked: Mapping[str, Any], context: ToolContext) -> bool:

@@ -116,7 +116,10 @@ class Batch:
             for event in (*self._finished(self.outcomes.values()), *self._results_in_order()):
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
-                item = await self._next()
+                item = await self._queue.get()
+                if isinstance(item, RunTakenOver):
+                    self._is_taken_over = True
+                    raise item
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
                     for event in (*self._finished([item]), *self._results_in_order()):
@@ -143,14 +146,6 @@ class Batch:
             await self._plan(call, admission)
             if (waiting := self.outcomes.get(call.id)) is not None:
                 self.outcomes[call.id] = await with_preview(waiting, admission.tool, environment.context)
-
-    async def _next(self) -> Event | ToolOutcome:
-        """Return what a running call does next. Raises `RunTakenOver`."""
-        item = await self._queue.get()
-        if isinstance(item, RunTakenOver):
-            self._is_taken_over = True
-            raise item
-        return item
 
     async def _begin_record(self) -> None:
         """Record the calls that are about to run, and settle those that must not."""
@@ -212,7 +207,11 @@ class Batch:
             self._queue.put_nowait(Custom("tool.started", about))
             began = time.perf_counter()
             outcome = initial = ToolOutcome(
-                planned.call, "cancelled", "The tool was cancelled.", rule=planned.rule, started_at=datetime.now(UTC)
+                planned.call,
+                "cancelled",
+                "The tool was cancelled.",
+                rule=planned.rule,
+                started_at=datetime.now(UTC),
             )
             try:
                 outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import CloseReason, TurnFailed, cut_short
 from assistant.core.extensions.extension import around_tools, with_hook, with_moments
-from assistant.core.llm.protocol import Delta, Model, ModelError, ProviderCall, TextDelta, is_small
+from assistant.core.llm.protocol import Delta, ModelError, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.event_writer import AnswerStream, EventWriter
 from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
@@ -121,7 +121,8 @@ async def run_turn(
         )
     except ModelError as exc:
         error_id, transcript.failure = transcript.timeline.new_error(exc.cause), exc
-        details = (turn.model.name, turn.model.provider, plan.run_id, exc, exc.cause, error_id)
+        model = turn.requests.recovery.model
+        details = (model.name, model.provider, plan.run_id, exc, exc.cause, error_id)
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(with_error_id(gettext(str(exc)), error_id), exc.code)
     except TurnFailed as exc:
@@ -146,6 +147,38 @@ async def run_turn(
         await turn.extensions.finished()
 
 
+def environment_of(
+    plan: Plan,
+    transcript: Transcript,
+    deadline: Deadline,
+    limiter: CallLimiter,
+    *,
+    messages: Sequence[Message],
+    late: deque[Event],
+) -> CallEnvironment:
+    """Return what the tool calls of a plan share.
+
+    Args:
+        messages: the conversation, which ends with the current turn.
+        late: takes events of calls that end after their time.
+    """
+    return CallEnvironment(
+        toolset=plan.toolset,
+        journal=plan.journal,
+        context=plan.context,
+        limiter=limiter,
+        transcript=transcript,
+        deadline=deadline,
+        client_tools=frozenset(tool.name for tool in plan.client_tools),
+        settings=plan.calls,
+        interceptors=around_tools(plan.extensions),
+        on_error=plan.settings.on_error,
+        turn_messages=current_turn_messages(messages),
+        extensions=plan.extensions,
+        late=late,
+    )
+
+
 class _Turn:
     """A running turn; `run` yields its events after `RUN_STARTED`."""
 
@@ -166,35 +199,18 @@ class _Turn:
         self._watching: TurnExtensions | None = None
         if plan.extensions and (acting := with_moments(plan.extensions)):
             self.extensions = extensions = TurnExtensions(
-                plan, acting, transcript, deadline, model=lambda: self.model, events=self.late
+                plan, acting, transcript, deadline, model=lambda: self.requests.recovery.model, events=self.late
             )
             if with_hook(acting, "after_event"):
                 self._watching = extensions
                 self._on_text = None  # they see all events
             if with_hook(acting, "tools"):
                 self._plan = plan = replace(plan, toolset=ExtendedToolset(plan.toolset, extensions.tools))
-        self._requests = ModelRequests(plan, transcript, deadline, self._limiter, extensions=self.extensions)
+        self.requests = ModelRequests(plan, transcript, deadline, self._limiter, extensions=self.extensions)
         self._writer = EventWriter("", self._call_id)
-        self._environment = CallEnvironment(
-            toolset=plan.toolset,
-            journal=plan.journal,
-            context=plan.context,
-            limiter=self._limiter,
-            transcript=transcript,
-            deadline=deadline,
-            client_tools=frozenset(tool.name for tool in plan.client_tools),
-            settings=plan.calls,
-            interceptors=around_tools(plan.extensions),
-            on_error=plan.settings.on_error,
-            turn_messages=current_turn_messages(plan.messages),
-            extensions=plan.extensions,
-            late=self.late,
+        self._environment = environment_of(
+            plan, transcript, deadline, self._limiter, messages=plan.messages, late=self.late
         )
-
-    @property
-    def model(self) -> Model:
-        """The model that was asked last."""
-        return self._requests.model
 
     async def run(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a moment of the turn
         plan = self._plan
@@ -223,9 +239,11 @@ class _Turn:
                         yield event
                     continue
                 calls = self._calls
-                if not calls and (invalid := await self._invalid_answer(self._text, self._message_id)) is not None:
-                    yield invalid
-                    continue
+                if not calls and self.extensions is not None:
+                    invalid = await self.extensions.check_answer(self._text, self._message_id)
+                    if invalid is not None:
+                        yield invalid
+                        continue
                 if not calls or not (plan.execute_tools is True or await self._executes()):
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
@@ -241,18 +259,20 @@ class _Turn:
 
     async def _ask(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a kind of item
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
-        requests = self._requests
-        for told in requests.before():
-            yield told
+        requests = self.requests
+        if self._plan.fallbacks:
+            for told in requests.recovery.before_request():
+                yield told
         request = await requests.make()
         writer = self._writer = EventWriter(new_id(), self._call_id)
+        model = requests.recovery.model
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
-        stream = answer_stream.open(requests.model, request, run_id=self._plan.run_id, grace=self._plan.calls.grace)
+        stream = answer_stream.open(model, request, run_id=self._plan.run_id, grace=self._plan.calls.grace)
         ready = stream.ready  # saves a call for each delta
         yields_text = self._on_text is None  # saves a call for each text delta
         # A small model may read the prompt for longer than a run may take.
-        wait: AbstractContextManager[None] = self._deadline.paused() if is_small(requests.model) else self._deadline
+        wait: AbstractContextManager[None] = self._deadline.paused() if is_small(model) else self._deadline
         try:
             while reply is None:
                 if ready and not self._deadline.has_passed:
@@ -281,13 +301,14 @@ class _Turn:
             await answer_stream.close()
         for event in writer.finish(reply):
             yield event
-        self._transcript.keep_state(writer.message_id, reply.provider_state)
+        if reply.provider_state:
+            self._transcript.keep_state(writer.message_id, reply.provider_state)
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
         self._reply = reply
         requests.count(request, reply)
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
-        requests.answered()
+        requests.recovery.answered()
         if self.extensions is not None:
             await self.extensions.after_reply(reply)
 
@@ -305,16 +326,12 @@ class _Turn:
     async def _recover(self, error: ModelError) -> Sequence[Event]:
         """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""
         if self.extensions is not None and await self.extensions.after_failure(error):
-            self._requests.rounds -= 1
+            self.requests.rounds -= 1
             return ()
-        events = await self._requests.after(error, self._writer)
+        events = await self.requests.after(error, self._writer)
         if events is None:
             raise error
         return events
-
-    async def _invalid_answer(self, text: str, message_id: str) -> Event | None:
-        """Return the event that marks an answer as invalid; None if it is of its type, and accepted."""
-        return None if self.extensions is None else await self.extensions.check_answer(text, message_id)
 
     async def _conclude(self, batch: Batch) -> AsyncGenerator[Event, None]:
         """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""
@@ -342,7 +359,8 @@ class _Turn:
             yield events.TextMessageStart(message_id, "assistant")
             yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)
-            yield await self._invalid_answer(text, message_id) or self._finished(events.Success())
+            invalid = None if self.extensions is None else await self.extensions.check_answer(text, message_id)
+            yield invalid or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
         log_operation(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)

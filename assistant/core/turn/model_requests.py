@@ -115,6 +115,7 @@ class Recovery:
         history_tokens: how many tokens of the conversation to send; 0 for all.
         without_files: whether images and PDFs are left out, to the end of the turn.
         repair_messages: messages that are sent after the conversation and are not part of it.
+        sent: the part of the conversation that is sent.
     """
 
     def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
@@ -127,7 +128,7 @@ class Recovery:
         self._deadline = deadline
         self._estimates = estimates
         self._fallbacks = list(plan.fallbacks)
-        self._sent: Sequence[Message] = ()
+        self.sent: Sequence[Message] = ()
         self._repeats = self._call_repairs = 0
         self._was_empty = self._was_too_long = False
 
@@ -137,10 +138,6 @@ class Recovery:
         while self._fallbacks and CIRCUITS.is_open(self.model):
             events.append(self._fall_back("circuit_open"))
         return events
-
-    def sending(self, messages: Sequence[Message]) -> None:
-        """Note the part of the conversation that is sent."""
-        self._sent = messages
 
     def answered(self) -> None:
         """Note that the request was answered."""
@@ -172,7 +169,7 @@ class Recovery:
             events = self._again_if(not self._was_too_long and self._trim_harder())
             self._was_too_long = True
         elif error.kind == "bad_file":
-            events = self._again_if(not self.without_files and any(message.media for message in self._sent))
+            events = self._again_if(not self.without_files and any(message.media for message in self.sent))
             self.without_files = True
         elif error.is_worth_repeating and self._repeats < MAX_REPEATS:
             await self._pause()
@@ -191,9 +188,9 @@ class Recovery:
 
     def _trim_harder(self) -> bool:
         """Halve what is sent of the conversation; returns whether that can leave anything out."""
-        tokens = self._estimates.of(self._sent)
+        tokens = self._estimates.of(self.sent)
         self.history_tokens = max(1, int(tokens * KEPT_SHARE))
-        return len([message for message in self._sent if message.role != "system"]) > 1
+        return len([message for message in self.sent if message.role != "system"]) > 1
 
     def _repair_call(self, error: ModelError) -> bool:
         """Show the model the call or answer that could not be read; returns whether it may try again."""
@@ -239,6 +236,7 @@ class ModelRequests:
         extensions: those that act in the turn; None if there are none.
 
     Attributes:
+        recovery: what follows a request that has failed; it knows the model to ask now.
         rounds: how many were made, including those of an earlier process as far as they are known, and those without
             tools that the provider refuses. Other repetitions are not counted.
     """
@@ -259,7 +257,7 @@ class ModelRequests:
         self._limiter = limiter
         self._extensions = extensions
         self._estimates = Estimates()
-        self._recovery = Recovery(plan, transcript, deadline, self._estimates)
+        self.recovery = Recovery(plan, transcript, deadline, self._estimates)
         limits = plan.settings.limits
         self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
 
@@ -270,18 +268,9 @@ class ModelRequests:
             self._provider_calls = ProviderCalls(self._plan, self._transcript, self._limiter)
         return self._provider_calls
 
-    @property
-    def model(self) -> Model:
-        """The model to ask now."""
-        return self._recovery.model
-
-    def before(self) -> Sequence[Event]:
-        """Return the events to send before a request: that another model takes over."""
-        return self._recovery.before_request() if self._plan.fallbacks else ()
-
     async def make(self) -> ModelRequest:
         """Make the next request to the model. Raises `TurnFailed` if there were too many."""
-        plan, settings, recovery = self._plan, self._plan.settings, self._recovery
+        plan, settings, recovery = self._plan, self._plan.settings, self.recovery
         self.rounds += 1
         rounds = settings.limits.rounds
         if rounds and self.rounds > rounds:
@@ -291,11 +280,11 @@ class ModelRequests:
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
-        recovery.sending(sent)
+        recovery.sent = sent
         self._transcript.read = ReadText.of(sent)
         tools = offered
         if self._provider_calls is not None or [tool for tool in offered if tool.is_provider_side]:
-            tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
+            tools = await self.provider_calls.allowed(offered, recovery.model, self._transcript.read)
         request = ModelRequest(
             messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
@@ -304,22 +293,23 @@ class ModelRequests:
         )
         if self._extensions is not None:
             request = await self._extensions.before_request(request)
-        counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(request.tools)
+        counts = self.rounds, recovery.model.name, len(request.messages), len(conversation), len(request.tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
         self._transcript.timeline.ask(tools=len(request.tools))
         return request
 
     def count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""
-        model, plan = self.model, self._plan
-        usage = self._recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
+        model, plan = self.recovery.model, self._plan
+        usage = self.recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
         log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
         self._transcript.citations += reply.citations
         self.rounds += reply.repeated_requests
-        self._transcript.timeline.repeated(reply.repeated_requests)
+        if reply.repeated_requests:
+            self._transcript.timeline.repeated(reply.repeated_requests)
         self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
         if reply.has_read_calls:
             self._transcript.timeline.wrote_calls("run")
@@ -334,15 +324,11 @@ class ModelRequests:
         if isinstance(exc, ModelError):
             self.rounds += exc.repeated_requests
             self._transcript.timeline.repeated(exc.repeated_requests)
-        model = self.model
+        model = self.recovery.model
         if (usage := usage_of_partial(request, characters, exc)) is not None:
-            priced = self._recovery.prices.priced(usage, model.name)
+            priced = self.recovery.prices.priced(usage, model.name)
             self._transcript.add_usage(model.provider, model.name, priced)
             self._transcript.timeline.answered(model.name, priced)
-
-    def answered(self) -> None:
-        """Note that the latest request was answered."""
-        self._recovery.answered()
 
     async def after(self, error: ModelError, writer: EventWriter) -> Sequence[Event] | None:
         """Return the events to send before the next request, after one that failed; None if the turn fails.
@@ -350,7 +336,7 @@ class ModelRequests:
         Args:
             writer: has written what arrived of its answer.
         """
-        found = await self._recovery.after(error, is_begun=writer.is_begun, has_calls=writer.has_calls)
+        found = await self.recovery.after(error, is_begun=writer.is_begun, has_calls=writer.has_calls)
         if found is None:
             return None
         self.rounds -= 1

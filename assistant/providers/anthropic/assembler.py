@@ -18,8 +18,7 @@ from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder, ar
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
-from assistant.providers.openai_wire.reply_parts import id_in
-from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
+from assistant.providers.openai_wire.reply_parts import MAX_TOKEN_COUNT, id_in
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.translation import gettext_noop
 

@@ -28,9 +28,8 @@ from assistant.providers.openai_wire.endings import (
 )
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.provider_state import MAX_BYTES, merge_fields, written_state
-from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in, transcript_in
+from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in, transcript_in, usage_of
 from assistant.providers.openai_wire.text_tags import Part, TextTags
-from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
 
 # Fields of an entry that arrive in pieces; any other is replaced by a later piece, unless that is null.

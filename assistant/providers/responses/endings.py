@@ -9,7 +9,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import FinishReason, Usage
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
-from assistant.providers.openai_wire.token_counts import count
+from assistant.providers.openai_wire.reply_parts import count
 
 # The reasons of an incomplete response that are known; with any other one the answer is cut off.
 _INCOMPLETE: Mapping[Any, FinishReason] = {

@@ -28,7 +28,7 @@ from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
-from assistant.toolkit.trace_context import continue_trace
+from assistant.toolkit.carried_context import continue_trace
 
 # How long this process has to open the run before another one tries.
 LEASE = timedelta(seconds=60)

@@ -125,7 +125,7 @@ class RunTask:
 
     async def after_run(self) -> None:
         """Do what follows a finished run, at a moment when no run of this process waits for its first token."""
-        following = [extension for extension in self._setup.extensions if extension.follows]
+        following = [extension for extension in self._setup.extensions if "followed" in extension.run_hooks]
         if not following:
             return
         messages, timeline = not_superseded(self._transcript.messages), self._transcript.timeline
@@ -318,7 +318,8 @@ class RunTask:
         await self._flush()
         if self._is_stored:
             for extension in self._setup.extensions:
-                await extension.stored()
+                if "stored" in extension.run_hooks:
+                    await extension.stored()
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
@@ -349,7 +350,8 @@ class RunTask:
         columns: dict[str, Any] = {}
         if self._transcript.citations or any("[" in message.content for message in self._transcript.messages):
             for extension in self._setup.extensions:
-                columns |= await extension.columns(self._setup.history, self._transcript)
+                if "columns" in extension.run_hooks:
+                    columns |= await extension.columns(self._setup.history, self._transcript)
         return columns
 
     async def _store_checkpoints(self) -> None:

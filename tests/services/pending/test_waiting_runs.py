@@ -30,7 +30,7 @@ from assistant.services.pending import arrivals
 from assistant.services.pending.arrivals import ArrivalRefused, deliver
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
-from assistant.toolkit.trace_context import continue_trace
+from assistant.toolkit.carried_context import continue_trace
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider

@@ -35,8 +35,7 @@ from assistant.services.runs.reading.thread_snapshot import ThreadState, build_s
 from assistant.services.tenancy.members import Member
 from assistant.services.token_bucket import Bucket
 from assistant.websocket import follower as following
-from assistant.websocket.followed_threads import FollowedThreads
-from assistant.websocket.follower import Follower
+from assistant.websocket.follower import FollowedThreads, Follower
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 from tests.fake_provider import FakeProvider
@@ -236,7 +235,7 @@ async def test_a_follower_gets_the_stored_end_after_an_outage(
             raise away
         return await append_missing_end(key=key, log=log)
 
-    monkeypatch.setattr("assistant.websocket.followed_threads.append_missing_end", unreachable_at_first)
+    monkeypatch.setattr("assistant.websocket.follower.append_missing_end", unreachable_at_first)
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 2), renders=False)
     async with asyncio.timeout(20):
@@ -429,7 +428,7 @@ async def test_a_client_that_does_not_read_its_snapshot_is_dropped_with_one_log_
     async with asyncio.timeout(20):
         await dropped.wait()
     await threads.close()
-    (record,) = [record for record in caplog.records if record.name == "assistant.websocket.followed_threads"]
+    (record,) = [record for record in caplog.records if record.name == "assistant.websocket.follower"]
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert (
         record.getMessage()

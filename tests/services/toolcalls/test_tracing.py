@@ -290,7 +290,7 @@ def test_the_client_records_spans_if_an_sdk_is_set_up() -> None:
 
 
 PROPAGATION = """
-from assistant.toolkit.trace_context import attach_parent, trace_headers
+from assistant.toolkit.carried_context import attach_parent, trace_headers
 parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 attach_parent([(b"traceparent", parent), (b"tracestate", b"a=" + b"x" * 600)])
 print(trace_headers())

@@ -28,7 +28,7 @@ from assistant.services.listeners import Listeners
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenant_events import APPROVAL_WANTED, RUN_FINISHED, run_url
-from assistant.toolkit.trace_context import trace_headers
+from assistant.toolkit.carried_context import trace_headers
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's prefix of secrets  # nosec B105
 SECRET_BYTES = 32

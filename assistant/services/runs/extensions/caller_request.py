@@ -18,7 +18,6 @@ class CallerRequest(RunExtension[None]):
         has_type: whether the answer of the run has a type, which has precedence.
     """
 
-    plans = True
     asked: CallerSettings
     has_type: bool = False
 

@@ -14,7 +14,6 @@ from assistant.services.toolcalls.interceptors import with_interceptors
 class FallbackModels(RunExtension[None]):
     """Lets the model of a choice take over."""
 
-    plans = True
     choice: ProviderChoice
 
     def planned(self, plan: Plan) -> Plan:

@@ -43,7 +43,6 @@ _turns = PerLoop(lambda: asyncio.Semaphore(AT_ONCE))
 class FollowUps(RunExtension[None]):
     """Asks for a title and for questions in one request, where they are wanted. A failing model changes nothing."""
 
-    follows = True
     makes_titles: bool
     suggests_questions: bool
 

@@ -35,7 +35,6 @@ class InterruptedCalls(RunExtension[None]):
         doubtful: the names of tools with a call of which it is not known whether it took effect.
     """
 
-    plans = True
     key: RunKey
     quotas: Quotas
     begun: frozenset[str] = frozenset()

@@ -19,7 +19,6 @@ class LaterResults(RunExtension[None]):
         tenant: the slug of the tenant.
     """
 
-    plans = True
     key: RunKey
     tenant: str
 

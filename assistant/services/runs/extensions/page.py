@@ -19,7 +19,6 @@ PAGE = "what the page says that the user is on"
 class PageState(RunExtension[None]):
     """Gives the tools of a run the state of its client's page."""
 
-    plans = True
     state: Any
 
     def planned(self, plan: Plan) -> Plan:

@@ -34,16 +34,21 @@ class FinishedRun:
         return plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
 
 
+RUN_HOOKS = ("planned", "columns", "stored", "followed")
+
+
 class RunExtension(ShippedExtension[State]):
     """An extension of one tenant's run; an instance serves one run.
 
     Attributes:
-        follows: whether it does something after a run that has finished well: `followed` is called.
-        plans: whether it changes the plan of its run: `planned` is called.
+        run_hooks: which hooks of a stored run a subclass overrides; the others are not called.
     """
 
-    follows: bool = False
-    plans: bool = False
+    run_hooks: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.run_hooks = frozenset(hook for hook in RUN_HOOKS if getattr(cls, hook) is not getattr(RunExtension, hook))
 
     def planned(self, plan: Plan) -> Plan:
         """Return the plan of the run, changed as this part of it needs. Called once for each plan, without a query."""

@@ -93,7 +93,6 @@ class SubAgents(RunExtension[None]):
         narrowing, soft: as for `DelegatingToolset`.
     """
 
-    plans = True
     key: RunKey
     narrowing: Collection[str] | None
     soft: SoftModel | None

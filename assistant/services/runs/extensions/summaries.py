@@ -17,8 +17,6 @@ SUMMARISE_ABOVE = 0.8
 class Summaries(RunExtension[None]):
     """Lets the model that answered summarise the older part of a conversation that nearly fills what it is sent."""
 
-    follows = True
-
     async def followed(self, run: FinishedRun) -> None:
         most = run.plan.settings.history_tokens * SUMMARISE_ABOVE
         if sum(map(estimate, (*run.plan.messages, *run.messages))) <= most:

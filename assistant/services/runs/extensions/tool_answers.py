@@ -139,8 +139,6 @@ def _canonical(arguments: str | Mapping[str, Any]) -> str:
 class AnsweredTools(RunExtension[None]):
     """Lets the tools of a test be answered by `answers`, innermost of all interceptors."""
 
-    plans = True
-
     def __init__(self, answers: ToolAnswers) -> None:
         self._answers = answers
 

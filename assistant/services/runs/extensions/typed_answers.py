@@ -15,7 +15,6 @@ from assistant.services.runs.extensions.run_extension import RunExtension
 class TypedAnswers(RunExtension[None]):
     """Has the answer of a run be of a JSON Schema: the client's, or else the assistant's own."""
 
-    plans = True
     schema: Mapping[str, Any]
 
     def planned(self, plan: Plan) -> Plan:

@@ -13,7 +13,6 @@ from assistant.services.runs.extensions.run_extension import RunExtension
 class Unattended(RunExtension[None]):
     """Says which questions reach a person; where it does not act, all do."""
 
-    plans = True
     questions: Questions
 
     def planned(self, plan: Plan) -> Plan:

@@ -16,7 +16,7 @@ from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.run_input import CallerSettings, ClientHistory, RunInput
 from assistant.toolkit import Tool
-from assistant.toolkit.trace_context import trace_headers
+from assistant.toolkit.carried_context import trace_headers
 
 
 def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, str] | None:

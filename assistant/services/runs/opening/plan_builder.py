@@ -84,7 +84,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         run_id=key.client_run,
     )
     for extension in setup.extensions:
-        if extension.plans:
+        if "planned" in extension.run_hooks:
             plan = extension.planned(plan)
     # Only toolsets that others stand around may offer more than the policy has found.
     if plan.toolset is not toolset or len([one for one in setup.tools if one.policy != "off"]) > OFFERED_AT_ONCE:

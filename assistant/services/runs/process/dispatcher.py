@@ -24,7 +24,7 @@ from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.runs.recovery.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.row_scope import set_tenants
-from assistant.toolkit.trace_context import continue_trace
+from assistant.toolkit.carried_context import continue_trace
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_ru
 from assistant.services.runs.recovery.resume import claim, read_setup
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
-from assistant.toolkit.trace_context import continue_trace
+from assistant.toolkit.carried_context import continue_trace
 
 logger = logging.getLogger(__name__)
 
