@@ -74,11 +74,11 @@ def end_dead_runs() -> None:
 
 def repeat_calls() -> None:
     """Calls that had begun run again, whatever their tools declare."""
-    from assistant.services.runs.opening import interrupted_calls
+    from assistant.services.runs.extensions import interrupted_calls
     from assistant.services.toolcalls import run_journal
 
     run_journal.replayed = lambda *_: None  # type: ignore[attr-defined]
-    interrupted_calls.InterruptedCalls.over = lambda _, toolset: toolset  # type: ignore[method-assign, assignment]
+    interrupted_calls.InterruptedCalls.planned = lambda _, plan: plan  # type: ignore[method-assign]
 
 
 FAULTS = (
