@@ -51,7 +51,7 @@ def configuration_of(setup: RunSetup) -> Configuration:
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,
-        "delegates": any(isinstance(one, SubAgents) for one in setup.extensions),
+        "delegates": bool([one for one in setup.extensions if isinstance(one, SubAgents)]),
         "tools": [
             {
                 "name": entry.tool.name,
