@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistant.toolkit import InvalidTool
-from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
 
 # A function of a request and the tool's context, which sets what the project's middleware would have set.
