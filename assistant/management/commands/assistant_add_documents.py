@@ -1,0 +1,50 @@
+"""`manage.py assistant_add_documents`: adds files and folders to a tenant's documents, with a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from assistant.management.arguments import find_tenant
+from assistant.management.operator import OperatorCommand
+from assistant.services.knowledge.files import DocumentError
+from assistant.services.knowledge.folders import add_files, files_in
+
+# Exit codes: files were refused; nothing was begun.
+REFUSED, NOT_BEGUN = 1, 2
+
+
+class Command(OperatorCommand):
+    help = (
+        "Add files, and all files in folders, to a tenant's documents. A file replaces the document of its title or "
+        "of a file of its name; what has not changed is left alone. Exits with 1 if files were refused."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tenant", help="The tenant's slug.")
+        parser.add_argument("paths", nargs="+", metavar="PATH", type=Path)
+        parser.add_argument(
+            "--trusted", action="store_true", help="Their authors may instruct assistants: they mark no conversation."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant = find_tenant(options["tenant"])
+        try:
+            paths = files_in(options["paths"])
+        except (DocumentError, OSError) as exc:
+            raise CommandError(str(exc), returncode=NOT_BEGUN) from exc
+        outcomes: Counter[str] = Counter()
+        reports = add_files(tenant=tenant, paths=paths, actor=None, is_trusted=options["trusted"])
+        for number, report in enumerate(reports, start=1):
+            outcomes[report.outcome] += 1
+            about = report.problem or report.title
+            self.stdout.write(
+                f"{number:>{len(str(len(paths)))}}/{len(paths)} {report.outcome:<9} {report.path}: {about}"
+            )
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        self.stdout.write(f"{counts or 'No files'}.")
+        if outcomes["refused"]:
+            raise CommandError(f"{outcomes['refused']} of {len(paths)} files were refused.", returncode=REFUSED)
