@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.knowledge import Passage
 from assistant.services.knowledge.citations import INSTRUCTION
-from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.overview import described
 from assistant.services.knowledge.reading_on import passages_around
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
+
+# What the model is told where nothing answers, and where it is not sure that something does.
+NOTHING = "No document says anything about this. Search once more in other words, or say that no document tells."
+WEAK = "Weak evidence: these may be about something else. If they do not answer, search once more in other words."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,9 @@ def search_docs(
     limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 5,
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
-    hits = search(tenant_id=context.tenant.pk, queries=queries, limit=limit)
-    return _quoted((hit.passage for hit in hits), context, "No document says anything about this.")
+    found = find(tenant_id=context.tenant.pk, queries=queries, limit=limit)
+    result = _quoted((hit.passage for hit in found.hits), context, NOTHING)
+    return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
 
 
 @tool(title=_("Read on in a document"), read_only=True)

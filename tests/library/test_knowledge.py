@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 
-from assistant.library.knowledge import read_document, search_docs
+from assistant.library.knowledge import NOTHING, read_document, search_docs
 from assistant.models import Tenant
 from assistant.services.knowledge.documents import add_document, store_document
 from assistant.services.knowledge.files import DocumentError
@@ -207,7 +207,7 @@ def test_a_result_can_be_cited(cast: Cast, at_acme: ToolContext) -> None:
 def test_a_search_without_results_says_so(at_acme: ToolContext) -> None:
     assert call(search_docs, at_acme, queries=["unicorns"]) == {
         "results": [],
-        "note": "No document says anything about this.",
+        "note": NOTHING,
     }
 
 

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
 from assistant.services.knowledge.evaluation import HALVES, CaseError, Figures, evaluate, read_cases
-from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.evidence import find, lines_of
 
 # Passages that a search returns, of which the first five count.
 _LIMIT = 10
@@ -42,12 +42,15 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
         cases = [case for case in cases if options["half"] in (None, case.half)]
 
-        def find(queries: Sequence[str]) -> list[str]:
-            return [hit.passage.text for hit in search(tenant_id=tenant.pk, queries=queries, limit=_LIMIT)]
+        # Otherwise the first search would be timed with what is kept after it.
+        lines_of(tenant.pk)
+
+        def texts_found(queries: Sequence[str]) -> list[str]:
+            return [hit.passage.text for hit in find(tenant_id=tenant.pk, queries=queries, limit=_LIMIT).hits]
 
         figures = {
-            "the question alone": evaluate(cases, find, with_wordings=False),
-            "with wordings": evaluate(cases, find, with_wordings=True),
+            "the question alone": evaluate(cases, texts_found, with_wordings=False),
+            "with wordings": evaluate(cases, texts_found, with_wordings=True),
         }
         if options["json"]:
             values = {way: {kind: asdict(one) for kind, one in found.items()} for way, found in figures.items()}

@@ -31,17 +31,30 @@ _Condition = Callable[[int, frozenset[str]], tuple[str, list[int | str]]]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage and its score, which is comparable only within one search."""
+    """A passage that a search has found.
+
+    Attributes:
+        score: comparable only within one search.
+        coverage: the share of its best wording's words that it has, by their rarity; 0 to 1.
+    """
 
     passage: Passage
     score: float
+    coverage: float
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a wording: its stems in the languages of the tenant's documents, and how rare it is there."""
+    """A word of a wording.
+
+    Attributes:
+        stems: in the languages of the tenant's documents.
+        count: how many of the tenant's passages have it.
+        rarity: the fewer, the greater.
+    """
 
     stems: frozenset[str]
+    count: int
     rarity: float
 
 
@@ -58,13 +71,13 @@ def search(*, tenant_id: int, queries: Sequence[str], limit: int) -> list[Hit]:
     scores = _scores(tenant_id, _wordings(tenant_id, queries, total))
     if not scores:
         return []
-    least = MIN_SCORE_SHARE * max(scores.values())
-    best = sorted((pk for pk, score in scores.items() if score >= least), key=lambda pk: (-scores[pk], pk))
+    least = MIN_SCORE_SHARE * max(score for score, _ in scores.values())
+    best = sorted((pk for pk, (score, _) in scores.items() if score >= least), key=lambda pk: (-scores[pk][0], pk))
     rows = Passage.objects.filter(tenant_id=tenant_id).defer("stems").in_bulk(best[: 2 * limit])
     found: dict[str, Hit] = {}
     for pk in best[: 2 * limit]:
         if pk in rows:
-            found.setdefault(rows[pk].text, Hit(rows[pk], scores[pk]))
+            found.setdefault(rows[pk].text, Hit(rows[pk], *scores[pk]))
     return list(found.values())[:limit]
 
 
@@ -76,14 +89,21 @@ def remove_deleted() -> None:
 
 
 def _wordings(tenant_id: int, queries: Sequence[str], total: int) -> list[list[Word]]:
-    """Return the words of each wording that occur in the tenant."""
-    rows = Document.objects.filter(tenant_id=tenant_id).order_by().values_list("language", flat=True).distinct()
-    languages = frozenset(language or _DEFAULT_LANGUAGE for language in rows)
+    """Return the words of each wording, and how rare each is in the tenant."""
+    languages = languages_of_documents(tenant_id)
     wordings = [_stems_of(query, languages) for query in queries]
     every = list(dict.fromkeys(one for wording in wordings for one in wording))
     counts = dict(zip(every, _counts(tenant_id, every), strict=True))
-    words = {one: Word(one, math.log(1 + (total - counts[one] + 0.5) / (counts[one] + 0.5))) for one in every}
-    return [[words[one] for one in wording if counts[one]] for wording in wordings]
+    words = {
+        one: Word(one, counts[one], math.log(1 + (total - counts[one] + 0.5) / (counts[one] + 0.5))) for one in every
+    }
+    return [[words[one] for one in wording] for wording in wordings]
+
+
+def languages_of_documents(tenant_id: int) -> frozenset[str]:
+    """Return the languages in which a tenant's documents are searched."""
+    rows = Document.objects.filter(tenant_id=tenant_id).order_by().values_list("language", flat=True).distinct()
+    return frozenset(language or _DEFAULT_LANGUAGE for language in rows)
 
 
 def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
@@ -94,15 +114,22 @@ def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
     return list(dict.fromkeys(frozenset(stem(word, language) for language in languages) for word in words))[:MAX_WORDS]
 
 
-def _scores(tenant_id: int, wordings: Iterable[Sequence[Word]]) -> dict[int, float]:
-    """Score the passages that may be best for a wording by the words that they have and where they have them."""
-    scores: dict[int, float] = {}
+def _scores(tenant_id: int, wordings: Iterable[Sequence[Word]]) -> dict[int, tuple[float, float]]:
+    """Return score and coverage of the passages that may be best for a wording."""
+    scores: dict[int, tuple[float, float]] = {}
     for words in wordings:
-        candidates = _candidates(tenant_id, words) if words else []
+        known = [word for word in words if word.count]
+        candidates = _candidates(tenant_id, known) if known else []
         rows = Passage.objects.filter(tenant_id=tenant_id, pk__in=candidates).values_list("pk", "stems")
         for pk, stems in rows:
-            scores[pk] = max(scores.get(pk, 0.0), _score(stems, words))
+            scores[pk] = max(scores.get(pk, (0.0, 0.0)), (_score(stems, known), _coverage(stems, words)))
     return scores
+
+
+def _coverage(stems: str, words: Sequence[Word]) -> float:
+    """Return the share of the words that a passage has, by their rarity."""
+    had = frozenset(stems.split())
+    return sum(word.rarity for word in words if not had.isdisjoint(word.stems)) / sum(word.rarity for word in words)
 
 
 def _score(stems: str, words: Sequence[Word]) -> float:

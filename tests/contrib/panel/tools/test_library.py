@@ -22,7 +22,7 @@ def add(client: Client, cast: Cast, **fields: object) -> int:
 
 
 def found(cast: Cast, query: str) -> list[str]:
-    return [hit.passage.title for hit in search(tenant_id=cast.acme.pk, query=query, limit=5)]
+    return [hit.passage.title for hit in search(tenant_id=cast.acme.pk, queries=[query], limit=5)]
 
 
 def test_a_document_typed_in_the_admin_is_found(amys: Client, cast: Cast) -> None:
