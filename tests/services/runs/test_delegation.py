@@ -255,8 +255,21 @@ async def test_an_operator_edits_one_call_and_answers_instead_of_another(
     assert rows == [("ok", "amy"), ("ok", "amy")]
     actions = [row async for row in AuditEntry.objects.order_by("pk").values_list("action", flat=True)]
     assert actions == ["approval.approve", "approval.respond"]
-    assert (await answer_page(uvicorn_server, cast.amy, one, **form)).status_code in (302, 404)
+    told = await answer_page(uvicorn_server, cast.amy, one, **form)
+    assert "answered by amy" in told.text
     assert await Run.objects.acount() == 2
+
+
+async def test_two_buttons_answer_all_calls_of_a_run_and_say_what_became_of_them(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    one, two = await two_waiting_calls(uvicorn_server, cast, fake_provider)
+    shown = {f"call-{one}-arg_expression": "1+1", f"call-{two}-arg_expression": "2+2"}
+    answered = await answer_page(uvicorn_server, cast.amy, one, do="approve", **shown)
+    assert answered.headers["Location"] == f"/admin/assistant/approval/{one}/change/"
+    await until(lambda: Run.objects.filter(number=2, status=Run.Status.FINISHED).exists())
+    assert [row async for row in ToolCall.objects.values_list("status", flat=True)] == ["ok", "ok"]
+    assert "<strong>Done</strong>" in (await answer_page(uvicorn_server, cast.amy, one)).text
 
 
 async def test_an_operator_declines_with_a_reason_and_other_tenants_see_nothing(

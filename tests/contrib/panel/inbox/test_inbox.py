@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.test import Client
 
 from assistant.contrib.panel.admin.inbox.approval_form import AnswerForm
-from assistant.models import Approval, Incident, Run, ToolCall
+from assistant.models import Approval, Incident, Run, Tenant, ToolCall
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 
@@ -101,15 +101,33 @@ def test_arguments_that_the_schema_does_not_know_are_never_hidden(amys: Client, 
     assert "mallory" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
 
 
-def test_a_call_that_was_answered_elsewhere_leads_back_to_the_list(amys: Client, root: Client, cast: Cast) -> None:
+def test_a_call_that_was_answered_says_what_became_of_it(amys: Client, root: Client, cast: Cast) -> None:
     call = waiting(cast, expression="1+1")
-    ToolCall.objects.update(status=ToolCall.Status.OK, decided_by=cast.alice)
-    page = amys.get(f"{LIST}{call.pk}/change/", follow=True)
-    assert page.redirect_chain[0][0] == LIST
-    assert "answered by alice" in page.content.decode()
+    ToolCall.objects.update(status=ToolCall.Status.ERROR, error="No such customer.", decided_by=cast.alice)
+    page = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "answered by alice" in page
+    assert "<strong>Failed</strong>" in page
+    assert "No such customer." in page
+    assert f'href="{LIST}"' in page
+    Tenant.objects.update(chat_reading="off")
+    assert "No such customer." not in amys.get(f"{LIST}{call.pk}/change/").content.decode()
     ToolCall.objects.update(tenant=cast.globex)
     assert amys.get(f"{LIST}{call.pk}/change/").status_code == 404
     assert root.get(f"{LIST}{'9' * 30}/change/").status_code == 404
+
+
+def test_two_buttons_stand_below_the_arguments_and_the_form_is_closed(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    page = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert '<button type="submit" name="do" value="approve"' in page
+    assert "<dt>expression</dt><dd>1+1</dd>" in page
+    assert "<details><summary>Edit" in page
+    assert '<button type="submit" name="do" value="reject"' in page
+
+
+def test_arguments_in_the_list_are_readable(amys: Client, cast: Cast) -> None:
+    waiting(cast, expression="1+1")
+    assert "expression: 1+1" in amys.get(LIST).content.decode()
 
 
 def test_an_incident_links_to_its_call_run_and_conversation(amys: Client, cast: Cast) -> None:

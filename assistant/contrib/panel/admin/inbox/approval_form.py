@@ -70,6 +70,10 @@ class AnswerForm(forms.Form):
                 label=gettext_lazy("Answer"), choices=QUESTION_CHOICES, widget=forms.RadioSelect
             )
 
+    def shown_arguments(self) -> list[tuple[str, str]]:
+        """Return the arguments as names and values to read."""
+        return readable_arguments(self._call.arguments)
+
     def clean_arguments(self) -> dict[str, Any] | None:
         """Return the edited arguments; None if they are unchanged or the call is not approved."""
         text = self.cleaned_data["arguments"]
@@ -112,6 +116,17 @@ class AnswerForm(forms.Form):
         if self.question is not None:
             return resume_of(self._call, approved=True, response=json.dumps(given["arguments"] or {}))
         return resume_of(self._call, approved=True, edited_arguments=given["arguments"])
+
+
+def readable_arguments(text: str) -> list[tuple[str, str]]:
+    """Return the arguments of a call, JSON as the model wrote it, as names and values to read."""
+    values = _parsed(text)
+    if not isinstance(values, dict):
+        return [("", text)] if text else []
+    return [
+        (str(name), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in values.items()
+    ]
 
 
 def _parsed(text: str) -> Any:

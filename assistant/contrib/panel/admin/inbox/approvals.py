@@ -8,7 +8,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery, UUIDField
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -20,7 +20,7 @@ from assistant.admin.base.links import assistant_label, link, link_to_row, usern
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
-from assistant.contrib.panel.admin.inbox.approval_form import AnswerForm
+from assistant.contrib.panel.admin.inbox.approval_form import APPROVE, REJECT, AnswerForm, readable_arguments
 from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs import approvals
@@ -68,7 +68,8 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("arguments"))
     def wanted(self, call: Approval) -> str:
-        return Truncator(call.arguments or "—").chars(160)
+        shown = ", ".join(f"{name}: {value}" if name else value for name, value in readable_arguments(call.arguments))
+        return Truncator(shown or "—").chars(160)
 
     @admin.display(description=gettext_lazy("expires"), ordering="started_at")
     def expires(self, call: Approval) -> datetime:
@@ -123,12 +124,12 @@ class ApprovalAdmin(ReadOnlyAdmin):
         if not found:  # answered since it was looked up
             return self._answered_elsewhere(request, object_id)
         (calls,) = found.values()
-        data = request.POST if request.method == "POST" else None
+        data = _with_choice(request, calls) if request.method == "POST" else None
         forms = [AnswerForm(one, data) for one in calls]
         # Validate all forms, so that every error is shown.
         are_valid = [form.is_valid() for form in forms] if data is not None else [False]
         if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
-            return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+            return HttpResponseRedirect(reverse("admin:assistant_approval_change", args=[call.pk]))
         run = calls[0].waiting_run
         is_shown = may_show(request, run.conversation)
         context = self.admin_site.each_context(request) | {
@@ -141,23 +142,44 @@ class ApprovalAdmin(ReadOnlyAdmin):
             "conversation": link(run.conversation, run.conversation if is_shown else HIDDEN),
             "run_link": link(run, run.run_id),
             "expires": min(approvals.expiry_of(one) for one in calls),
+            "has_question": any(form.question for form in forms),
             "answers": [(one, form, approvals.changes_of(one)) for one, form in zip(calls, forms, strict=True)],
         }
         return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
 
     def _answered_elsewhere(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Redirect to the list if the call was waiting and is not any more. Raises `Http404` if there is none."""
+        """Show what became of a call that was waiting and is not any more. Raises `Http404` if there is none."""
         number = int(object_id) if object_id.isascii() and object_id.isdigit() and len(object_id) < 19 else 0
         was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request, self.permission)).exclude(run=None)
-        call = was.select_related("decided_by").first()
-        if call is None:
+        call = was.select_related("decided_by", "run__conversation__tenant", "run__user", "tenant").first()
+        if call is None or call.run is None:
             raise Http404("There is no such approval.")
+        conversation = call.run.conversation
+        is_shown = may_show(request, conversation)
         who = call.decided_by.get_username() if call.decided_by is not None else ""
-        sentence = gettext("%(tool)s does not wait any more: it was answered by %(who)s.")
-        if not who:
-            sentence = gettext("%(tool)s does not wait any more.")
-        self.message_user(request, sentence % {"tool": call.name, "who": who}, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+        context = self.admin_site.each_context(request) | {
+            "title": call.name,
+            "opts": self.opts,
+            "call": call,
+            "who": who,
+            "goes_on": call.status in (ToolCall.Status.APPROVED, ToolCall.Status.RUNNING, ToolCall.Status.PENDING),
+            "is_shown": is_shown,
+            "conversation": link(conversation, conversation if is_shown else HIDDEN),
+            "call_link": link(call, gettext("Tool call")),
+            "waiting": Approval.objects.filter(tenant__in=tenants_of(request, self.permission)).count(),
+        }
+        return TemplateResponse(request, "admin/assistant/approval/outcome.html", context)
+
+
+def _with_choice(request: HttpRequest, calls: list[Approval]) -> QueryDict:
+    """Return what was sent; the buttons *Approve* and *Reject* choose the same for all calls of the run."""
+    choice = request.POST.get("do", "")
+    if choice not in (APPROVE, REJECT):
+        return request.POST
+    data = request.POST.copy()
+    for call in calls:
+        data[f"call-{call.pk}-choice"] = choice
+    return data
 
 
 @admin.register(Incident)
