@@ -21,6 +21,7 @@ from assistant.admin.base.merging import LastSave, MergingForm, last_entry, newe
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting
+from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.runs.extensions.added import extension_choices
 from assistant.services.toolpolicy import catalogue
@@ -142,21 +143,7 @@ class AssistantAdmin(TenantScopedAdmin):
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
         (_("Additions"), {"fields": ("extensions",)}),
         (_("Delegates"), {"fields": ("delegates",)}),
-        (
-            _("Limits of one run"),
-            {
-                "fields": (
-                    "max_rounds",
-                    "max_tool_calls",
-                    "max_calls_per_tool",
-                    "max_tokens",
-                    "max_cost",
-                    "max_seconds",
-                    "history_tokens",
-                    "history_messages",
-                )
-            },
-        ),
+        (_("Limits of one run"), {"fields": (*LIMIT_COLUMNS.values(), "history_tokens", "history_messages")}),
         (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,12 @@ from django.utils import timezone
 
 from assistant.contrib.bundles.services.difference import Difference
 from assistant.contrib.bundles.services.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.contrib.bundles.services.format import ASSISTANT_COLUMNS, Bundle
+from assistant.contrib.bundles.services.format import (
+    ASSISTANT_COLUMNS,
+    Bundle,
+    DeclaredSettingsPart,
+    _with_columns,
+)
 from assistant.contrib.bundles.services.imports import ChangedMeanwhile, ImportRefused, import_bundle, preview_import
 from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.contrib.mcp_servers.models import McpServer
@@ -211,6 +217,19 @@ def test_changes_are_audited_with_values_but_without_texts(cast: Cast) -> None:
 def test_a_new_column_of_assistants_is_carried_or_left_out_on_purpose() -> None:
     columns = {field.name for field in Assistant._meta.concrete_fields}
     assert columns == OTHER_COLUMNS | set(ASSISTANT_COLUMNS)
+
+
+def test_a_column_that_a_file_of_before_it_lacks_stays_as_it_is(cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.rival_support.pk).update(max_rounds=7)
+    file = json.loads(text_of(bundle_of_tenant(tenant=cast.acme)))
+    del file["assistants"][0]["max_rounds"]
+    import_bundle(bundle=read_bundle(json.dumps(file).encode()), tenant=cast.globex, actor=None)
+    assert Assistant.objects.get(pk=cast.rival_support.pk).max_rounds == 7
+
+
+def test_a_column_of_a_kind_that_bundles_do_not_know_is_refused() -> None:
+    with pytest.raises(TypeError, match="Declare"):
+        _with_columns(DeclaredSettingsPart, Tenant, ["created_at"])
 
 
 def test_an_export_makes_no_more_queries_for_more_assistants(cast: Cast) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from django.db import models
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model, model_validator
 
-from assistant.models import TenantLimits
+from assistant.models import Assistant, Brand, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompts import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.models.toolblocks import MAX_REASON
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
-from assistant.services.assistants.welcome import MAX_GREETING
 from assistant.toolkit.validation_errors import problems
 
 FORMAT: Final = "tenant-assistant/bundle"
@@ -85,63 +84,62 @@ class VariablePart(Part):
     value: Annotated[str, StringConstraints(max_length=MAX_VALUE)]
 
 
-class SettingsPart(Part):
+def _type_of(column: Any) -> Any:
+    """Return the type of a column's values in a bundle, bounded as the column is."""
+    kind: Any
+    if column.choices:
+        kind = Literal[(*(value for value, _ in column.flatchoices), *([""] if column.blank else ()))]
+    elif isinstance(column, models.BooleanField):
+        kind = bool
+    elif isinstance(column, models.CharField):
+        kind = Annotated[str, StringConstraints(min_length=0 if column.blank else 1, max_length=column.max_length)]
+    elif isinstance(column, models.DecimalField):
+        places = {"max_digits": column.max_digits, "decimal_places": column.decimal_places}
+        kind = Annotated[Decimal, Field(ge=0, **places)]
+    elif isinstance(column, models.PositiveIntegerField):
+        kind = Count
+    else:
+        raise TypeError(f"Declare {column} in its part of bundles: nothing says what its values are.")
+    return kind | None if column.null else kind
+
+
+def _with_columns(part: type[Part], model: type[models.Model], names: Iterable[str]) -> type[Part]:
+    """Return `part` with a field for each of these columns that it does not declare.
+
+    A file may leave out a column that has a default: it then stays as it is, so that files from before it can be read.
+    """
+    columns = [model._meta.get_field(name) for name in names if name not in part.model_fields]
+    fields: dict[str, Any] = {
+        column.name: (_type_of(column), column.get_default() if column.has_default() else ...) for column in columns
+    }
+    return create_model(part.__name__.removeprefix("Declared"), __base__=part, __doc__=part.__doc__, **fields)
+
+
+class DeclaredSettingsPart(Part):
     """The settings of a tenant that assistants depend on; not its name, time zone or state."""
 
     default_provider: ProviderName | None
     fallback_provider: ProviderName | None = None
-    fallback_model: Annotated[str, StringConstraints(max_length=200)] = ""
-    ends_runs_on_tool_failure: bool
-    after_untrusted: Literal["ask", "off", "on"]
-    trusts_documents: bool
-    shows_usage: bool
-    approvals_by_others: bool
-    chat_reading: Literal["open", "reason", "off"]
-    allows_sharing: bool
 
 
-class BrandPart(Part):
+class DeclaredBrandPart(Part):
     """The texts, the colour and the switches of a tenant's brand; its images are left out."""
 
-    name: Annotated[str, StringConstraints(max_length=60)]
     accent: Annotated[str, StringConstraints(pattern=r"^(#[0-9a-fA-F]{6})?$")]
-    greeting: Annotated[str, StringConstraints(max_length=200)]
-    is_on_sign_in: bool
-    shows_model: bool
 
 
-class AssistantPart(Part):
+class DeclaredAssistantPart(Part):
     """An assistant with its published prompt, its switches and the slugs of those that it may ask."""
 
     slug: Slug
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    description: Text
     provider: ProviderName | None
-    model: Annotated[str, StringConstraints(max_length=200)]
     fallback_provider: ProviderName | None = None
-    fallback_model: Annotated[str, StringConstraints(max_length=200)] = ""
     other_models: Annotated[list[_Model], Field(max_length=MAX_OTHER_MODELS)]
     temperature: Annotated[float, Field(ge=0, le=2)] | None
-    is_active: bool
     starters: list[str]
-    # Bundles of earlier versions are without these two.
-    greeting: Annotated[str, StringConstraints(max_length=MAX_GREETING)] = ""
     translations: dict[str, Any] = {}
-    makes_titles: bool
-    suggests_follow_ups: bool
-    # With defaults, because files from before they existed have none of them.
-    when_busy: Literal["", "refuse", "queue", "replace"] = ""
-    on_disconnect: Literal["continue", "cancel"] = "continue"
     extensions: Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(max_length=50)] = []
-    takes_context: bool = True
-    max_rounds: Count
-    max_tool_calls: Count
-    max_calls_per_tool: Count
-    max_tokens: Count
-    max_cost: Annotated[Decimal, Field(ge=0, max_digits=12, decimal_places=4)]
-    max_seconds: Count
-    history_tokens: Count
-    history_messages: Count
     task_schema: dict[str, Any] | None
     answer_schema: dict[str, Any] | None
     delegates: Annotated[list[Slug], Field(max_length=MAX_ASSISTANTS)]
@@ -149,10 +147,36 @@ class AssistantPart(Part):
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)]
 
     @model_validator(mode="after")
-    def _has_no_doubles(self) -> AssistantPart:
+    def _has_no_doubles(self) -> DeclaredAssistantPart:
         check_doubles("tools", [part.tool for part in self.tools])
         return self
 
+
+if TYPE_CHECKING:
+    SettingsPart = DeclaredSettingsPart
+    BrandPart = DeclaredBrandPart
+    AssistantPart = DeclaredAssistantPart
+else:
+    SettingsPart = _with_columns(
+        DeclaredSettingsPart,
+        Tenant,
+        (
+            "fallback_model",
+            "ends_runs_on_tool_failure",
+            "after_untrusted",
+            "trusts_documents",
+            "shows_usage",
+            "approvals_by_others",
+            "chat_reading",
+            "allows_sharing",
+        ),
+    )
+    BrandPart = _with_columns(DeclaredBrandPart, Brand, ("name", "greeting", "is_on_sign_in", "shows_model"))
+    AssistantPart = _with_columns(
+        DeclaredAssistantPart,
+        Assistant,
+        [column.name for column in Assistant._meta.fields if column.editable and column.name not in ("id", "tenant")],
+    )
 
 # The columns of an assistant, and of a tenant, that refer to providers.
 ASSISTANT_PROVIDERS = ("provider", "fallback_provider")

@@ -62,7 +62,7 @@ def import_brand(target: Target, part: BrandPart) -> Iterator[Entry]:
     stored = Brand.objects.select_for_update().filter(tenant=target.tenant).first()
     row = stored or Brand(tenant=target.tenant)
     try:
-        changes = put(row, {name: getattr(part, name) for name in BrandPart.model_fields})
+        changes = put(row, {name: getattr(part, name) for name in part.model_fields_set})
     except ValidationError as exc:
         yield refused("brand", "", exc)
         return

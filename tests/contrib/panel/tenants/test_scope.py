@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from assistant.models import Assistant, AuditEntry, Membership, Provider, Retention, Tenant
+from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.toolkit.bounded_json import MAX_DEPTH
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
@@ -19,16 +20,7 @@ ADD_MEMBER = "/admin/assistant/membership/add/"
 
 
 def new_assistant(**fields: object) -> dict[str, object]:
-    limits = {
-        "max_rounds": 1,
-        "max_tool_calls": 1,
-        "max_calls_per_tool": 1,
-        "max_tokens": 0,
-        "max_seconds": 1,
-        "max_cost": 0,
-        "history_tokens": 100,
-        "history_messages": 0,
-    }
+    limits = {**dict.fromkeys(LIMIT_COLUMNS.values(), 1), "history_tokens": 100, "history_messages": 0}
     empty = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
     forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings") for k, v in empty.items()}
     return {"name": "Sales", "slug": "sales", "is_active": "on", **limits, **forms, **fields}

@@ -13,6 +13,7 @@ from assistant.models import AuditEntry, Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.base import Cast
+from tests.contrib.panel.tenants.test_scope import new_assistant
 from tests.factories import make_assistant, make_tenant, switch_tool
 
 BOARD = "/admin/assistant/toolsetting/switchboard/"
@@ -120,9 +121,7 @@ def test_the_board_makes_no_more_queries_for_many_assistants(root: Client, cast:
 
 def test_a_switch_of_a_removed_tool_can_only_be_deleted(amys: Client, cast: Cast) -> None:
     old = switch_tool(cast.acme, "gone_tool", "on", assistant=cast.support)
-    form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
-    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_cost": 0, "max_seconds": 1, "history_tokens": 100}
-    form |= {"history_messages": 0}
+    form = new_assistant(tenant=cast.acme.pk, name="Support", slug="support")
     form["tool_settings-TOTAL_FORMS"] = 1
     form |= {"tool_settings-INITIAL_FORMS": 1, "tool_settings-0-id": old.pk, "tool_settings-0-policy": "off"}
     form |= {"tool_settings-0-assistant": cast.support.pk}
@@ -134,9 +133,7 @@ def test_a_switch_of_a_removed_tool_can_only_be_deleted(amys: Client, cast: Cast
 
 
 def test_an_assistants_page_sets_its_switches(amys: Client, cast: Cast) -> None:
-    form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
-    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_cost": 0, "max_seconds": 1, "history_tokens": 100}
-    form |= {"history_messages": 0}
+    form = new_assistant(tenant=cast.acme.pk, name="Support", slug="support")
     form["tool_settings-TOTAL_FORMS"] = 1
     form |= {"tool_settings-INITIAL_FORMS": 0, "tool_settings-0-tool": "get_customer", "tool_settings-0-policy": "ask"}
     form |= {"prompt_versions-TOTAL_FORMS": 0, "prompt_versions-INITIAL_FORMS": 0}
