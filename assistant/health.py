@@ -16,7 +16,7 @@ from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from assistant.services import addresses, metrics
+from assistant.services import addresses, metrics, readiness
 from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.db.single_flight import SingleFlight
@@ -80,7 +80,7 @@ def _readiness() -> dict[str, Any]:
     if shutdown.is_shutting_down():
         checks["draining"] = False
     said = {"database": database, **{name: OK if passed else FAILED for name, passed in checks.items()}}
-    said |= {name: outcome for name, check in _added_checks.items() if (outcome := check()) is not None}
+    said |= readiness.outcomes()
     if writes is not None:
         said["writes"] = writes
     body: dict[str, Any] = {"status": READY if set(said.values()) == {OK} else NOT_READY, "checks": said}
@@ -138,16 +138,6 @@ def _row_level_security() -> bool:
     return True
 
 
-def check_with(name: str, check: Callable[[], str | None]) -> None:
-    """Have an optional app add a check to `readyz`.
-
-    Args:
-        check: returns "ok", "failed" or a word for the reason; None if there is nothing to check.
-    """
-    _added_checks[name] = check
-
-
-_added_checks: dict[str, Callable[[], str | None]] = {}
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "healthz": healthz,
     "readyz": readyz,

@@ -14,17 +14,16 @@ class RedisConfig(OptionalApp):
     packages = {"redis": "redis"}
 
     def register(self) -> None:
-        from assistant import health
         from assistant.contrib.redis import probe, stores
         from assistant.contrib.redis.problems import sentence_of
-        from assistant.services import errors
+        from assistant.services import errors, readiness
         from assistant.services.connections import connection_limits
         from assistant.services.eventlog import configured
 
         errors.explain_with(sentence_of)
         configured.share_by(stores.log, is_on=_is_on)
         connection_limits.count_by(stores.limiter, is_on=_is_on)
-        health.check_with("redis", probe.outcome)
+        readiness.check_with("redis", probe.outcome)
 
 
 def _is_on() -> bool:
