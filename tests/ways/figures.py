@@ -9,13 +9,13 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=39, functions=109, moves=92),
-    "message with a tool": Counts(files=127, functions=639, moves=445),
-    "approval asked": Counts(files=121, functions=565, moves=401),
-    "approval answered": Counts(files=137, functions=631, moves=456),
+    "handshake": Counts(files=40, functions=109, moves=92),
+    "message with a tool": Counts(files=123, functions=630, moves=440),
+    "approval asked": Counts(files=117, functions=558, moves=396),
+    "approval answered": Counts(files=133, functions=622, moves=450),
     "upload": Counts(files=53, functions=159, moves=119),
     "REST list": Counts(files=43, functions=106, moves=70),
-    "ChatClient": Counts(files=48, functions=264, moves=190),
+    "ChatClient": Counts(files=48, functions=255, moves=183),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=20, functions=45, moves=28),
@@ -24,14 +24,23 @@ WITH_APPS = {
     "Responses": Counts(files=158, functions=572, moves=452),
 }
 
-# The folders of extensions, and which of their modules each way enters: what an extension is, and those that act.
-EXTENSIONS = ("core/extensions/", "services/runs/extensions/")
+# Extensions, and other modules of what only some turns need: branches, results that come later, questions of running
+# tools. And which of them each way enters: what an extension is, and those that act.
+EXTENSIONS = (
+    "core/extensions/",
+    "services/runs/extensions/",
+    "services/runs/opening/followed_path.py",
+    "services/conversations/paths.py",
+    "services/runs/waits.py",
+    "services/toolcalls/pending_calls.py",
+    "services/toolcalls/midway_questions.py",
+)
 OF_TURN = {"core/extensions/extension.py", "core/extensions/interceptors.py"}
-OF_RUN = {*OF_TURN, "services/runs/extensions/run_extension.py", "services/runs/extensions/summaries.py"}
+OF_RUN = {*OF_TURN, "services/runs/extensions/summaries.py"}
 ACTING = {
     "message with a tool": OF_RUN,
-    "approval asked": OF_RUN,
-    "approval answered": OF_RUN,
+    "approval asked": {*OF_RUN, "services/toolcalls/midway_questions.py"},
+    "approval answered": {*OF_RUN, *EXTENSIONS[2:]},
     "ChatClient": {*OF_TURN, "core/extensions/sent_requests.py"},
 }
 
