@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -117,6 +118,16 @@ def test_what_is_written_answers_from_own_data_and_is_taken_back_whole(name: str
     host.init("--undo", "--yes")
     left = {file: text for file, text in host.files().items() if file in written or file in host.original}
     assert left == host.original
+
+
+@pytest.mark.once
+def test_twenty_questions_are_answered_by_the_proposed_tools(tmp_path: Path) -> None:
+    host = Host(tmp_path / "companies", init_projects.COMPANIES)
+    host.init("--yes")
+    host.manage("makemigrations", "-v0")
+    host.manage("migrate", "-v0")
+    told = host.manage("shell", "-v0", "-c", "from tests.contrib.data.init_questions import main; main()")
+    assert json.loads(told.splitlines()[-1]) == {"asked": 20, "wrong": []}
 
 
 @pytest.mark.once
