@@ -80,10 +80,11 @@ def view_plans() -> tuple[ViewPlan, ...]:
     Raises:
         InvalidTool: an action does not exist.
     """
-    return tuple(_plan(exposed) for exposed in declared_viewsets())
+    return tuple(plan_of_viewset(exposed) for exposed in declared_viewsets())
 
 
-def _plan(exposed: ExposedViewSet) -> ViewPlan:
+def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
+    """Return what is offered of one viewset. Raises as `view_plans` does."""
     model = _model_of(exposed.viewset)
     if model is None:
         return ViewPlan(exposed, None, problem="it has no queryset that says whose rows it is about")

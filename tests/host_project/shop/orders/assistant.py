@@ -42,7 +42,15 @@ expose(Country, fields=["code", "name"], plural="countries")
 expose(Stray, fields=["text"])
 expose_viewset(
     OrderViewSet,
-    actions=["list", "retrieve", "create", "partial_update", "destroy", "close", "mine", "take_over"],
+    actions=[
+        "list",
+        "retrieve",
+        "create",
+        "partial_update",
+        "destroy",
+        "close",
+        "mine",
+    ],
     name="api_order",
     plural="api_orders",
 )

@@ -1,8 +1,11 @@
 """The tools of the shop's viewset: the API as the member, for the chat's company alone."""
 
+from dataclasses import replace
+
+from assistant.contrib.data.services.viewsets import call_view, plan_of_viewset, view_plans
 from assistant.models import Membership
 from assistant.services.toolpolicy import catalogue
-from assistant.testing import ToolTester
+from assistant.testing import ToolTester, tool_context
 from assistant.toolkit import ForeignRow
 from django.urls import reverse
 from orders.models import Order
@@ -87,8 +90,11 @@ class WriteTests(ShopTests):
         self.assertEqual(foreign.status, "paid")
 
     def test_what_a_view_writes_to_another_company_is_not_kept(self):
+        exposed = replace(view_plans()[0].exposed, actions=("take_over",))
+        (offer,) = plan_of_viewset(exposed).offers
+        context = tool_context(self.acme.company, self.ada)
         with self.assertRaises(ForeignRow):
-            self.call("take_over_api_orders")
+            call_view(offer, {}, context)
         self.assertFalse(Order.objects.filter(comment="taken").exists())
 
     def call(self, name, **arguments):

@@ -23,6 +23,11 @@ _MAX_DEPTH = 4
 _REFERS = re.compile(
     r"(^|_)(ids?|pk|key|uuid|number|no|name|slug|code|email|ref|reference|search|query|q|term|words?)$", re.IGNORECASE
 )
+# Arguments that bound or page: whose number it is says nothing.
+_BOUNDS = re.compile(
+    r"^(at_least|at_most|from|to|empty|is_not|min|max|minimum|maximum|gte?|lte?|before|after|limit|page|size|offset)$",
+    re.IGNORECASE,
+)
 _KEY_WORDS = re.compile(r"(_?(id|pk|key|uuid|number|no|name|slug|code|email))+$", re.IGNORECASE)
 
 
@@ -33,6 +38,7 @@ class Case:
     Attributes:
         path: the argument that was chosen on purpose; empty if none was.
         kind: what its value is.
+        variant: which of its own rows the other arguments are of.
         names_rows: whether the argument names rows, or looks for them: absent and foreign values can be compared.
     """
 
@@ -40,6 +46,7 @@ class Case:
     path: Path = ()
     kind: Kind = "own"
     names_rows: bool = False
+    variant: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ class Cases:
         for kind, value in (pair for pairs in zip_longest(*by_kind) for pair in pairs if pair is not None):
             for number in range(2 if kind in ("foreign", "absent") else 1):
                 arguments = self._object(self._schema, number, 0)
-                yield Case(self._with(arguments, path, value), path, kind, names_rows)
+                yield Case(self._with(arguments, path, value), path, kind, names_rows, number)
 
     def generated(self, count: int) -> Iterator[Case]:
         """Yield calls with any mixture."""
@@ -117,6 +124,8 @@ class Cases:
 
     def _names_rows(self, path: Path) -> bool:
         """Whether an argument names rows: by its own name, or as a condition of a column."""
+        if _BOUNDS.search(path[-1]):
+            return False
         models = {label for values in self._pool.keys.values() for label, _ in values}
         return any(_REFERS.search(name) or name.lower() in models for name in path)
 
