@@ -11,8 +11,8 @@ from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant
 
 
-def _count(help_text: Any) -> models.PositiveIntegerField[int, int]:
-    return models.PositiveIntegerField(default=0, help_text=help_text)
+def _count(name: Any, help_text: Any) -> models.PositiveIntegerField[int, int]:
+    return models.PositiveIntegerField(name, default=0, help_text=help_text)
 
 
 class DaySum(models.Model):
@@ -22,30 +22,32 @@ class DaySum(models.Model):
     never added up. Tests are left out.
     """
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
-    day = models.DateField()
-    prompt_number = _count(_("Of the prompt version. 0: none."))
-    provider = models.CharField(max_length=100, blank=True)
-    model = models.CharField(max_length=200, blank=True)
-    tool = models.CharField(max_length=128, blank=True, help_text=_("Empty: all runs."))
-    runs = _count(_("Runs that have ended."))
-    answers = _count(_("Runs that have ended with an answer."))
-    thumbs_up = _count(_("Ratings: helpful."))
-    thumbs_down = _count(_("Ratings: not helpful."))
-    asked_again = _count(_("Runs for which somebody asked for another answer to the same question."))
-    edited = _count(_("Runs for which somebody changed the question and sent it again."))
-    stopped = _count(_("Runs that somebody stopped."))
-    failed = _count(_("Runs that failed or were interrupted."))
-    cut = _count(_("Runs whose answer was cut off at its limit or by the provider."))
-    refused = _count(_("Runs in which a rule refused a tool call."))
-    nothing_found = _count(_("Runs all of whose searches of documents found nothing."))
-    calls = _count(_("Of a tool: its calls."))
-    failed_calls = _count(_("Of a tool: its calls that failed or timed out."))
-    first_word_runs = _count(_("Answers whose first word was timed."))
-    first_word_ms = models.PositiveBigIntegerField(default=0)
-    whole_ms = models.PositiveBigIntegerField(default=0, help_text=_("Of all answers, until their end."))
-    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    assistant = models.ForeignKey(Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="+")
+    day = models.DateField(_("day"))
+    prompt_number = _count(_("prompt number"), _("Of the prompt version. 0: none."))
+    provider = models.CharField(_("provider"), max_length=100, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    tool = models.CharField(_("tool"), max_length=128, blank=True, help_text=_("Empty: all runs."))
+    runs = _count(_("runs"), _("Runs that have ended."))
+    answers = _count(_("answers"), _("Runs that have ended with an answer."))
+    thumbs_up = _count(_("thumbs up"), _("Ratings: helpful."))
+    thumbs_down = _count(_("thumbs down"), _("Ratings: not helpful."))
+    asked_again = _count(_("asked again"), _("Runs for which somebody asked for another answer to the same question."))
+    edited = _count(_("edited"), _("Runs for which somebody changed the question and sent it again."))
+    stopped = _count(_("stopped"), _("Runs that somebody stopped."))
+    failed = _count(_("failed"), _("Runs that failed or were interrupted."))
+    cut = _count(_("cut"), _("Runs whose answer was cut off at its limit or by the provider."))
+    refused = _count(_("refused"), _("Runs in which a rule refused a tool call."))
+    nothing_found = _count(_("nothing found"), _("Runs all of whose searches of documents found nothing."))
+    calls = _count(_("calls"), _("Of a tool: its calls."))
+    failed_calls = _count(_("failed calls"), _("Of a tool: its calls that failed or timed out."))
+    first_word_runs = _count(_("first word runs"), _("Answers whose first word was timed."))
+    first_word_ms = models.PositiveBigIntegerField(_("milliseconds until first words"), default=0)
+    whole_ms = models.PositiveBigIntegerField(
+        _("milliseconds until ends"), default=0, help_text=_("Of all answers, until their end.")
+    )
+    cost = models.BigIntegerField(_("cost"), default=0, help_text=_("In millionths of the currency's unit."))
 
     class Meta:
         ordering = ["-day"]
@@ -69,8 +71,8 @@ class DaySum(models.Model):
 class SummedTenant(models.Model):
     """When the sums of a tenant were made last; the process that moves the moment makes them."""
 
-    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="+")
-    summed_at = models.DateTimeField()
+    tenant = models.OneToOneField(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    summed_at = models.DateTimeField(_("summed at"))
 
     class Meta:
         ordering = ["tenant"]
@@ -82,16 +84,16 @@ class SummedTenant(models.Model):
 class QualityWarning(models.Model):
     """The answers of an assistant have become worse than its own past: one measure, with the shares in per mille."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="+")
-    measure = models.CharField(max_length=20)
-    day = models.DateField(help_text=_("The last day that was compared."))
-    runs = models.PositiveIntegerField()
-    share = models.PositiveIntegerField(help_text=_("Of the last days, in per mille."))
-    earlier_share = models.PositiveIntegerField(help_text=_("Of the weeks before, in per mille."))
-    mail_due_at = models.DateTimeField(null=True)
-    mail_tries = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    assistant = models.ForeignKey(Assistant, verbose_name=_("assistant"), on_delete=models.CASCADE, related_name="+")
+    measure = models.CharField(_("measure"), max_length=20)
+    day = models.DateField(_("day"), help_text=_("The last day that was compared."))
+    runs = models.PositiveIntegerField(_("runs"))
+    share = models.PositiveIntegerField(_("share"), help_text=_("Of the last days, in per mille."))
+    earlier_share = models.PositiveIntegerField(_("earlier share"), help_text=_("Of the weeks before, in per mille."))
+    mail_due_at = models.DateTimeField(_("mail due at"), null=True)
+    mail_tries = models.PositiveSmallIntegerField(_("mail tries"), default=0)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at"]
