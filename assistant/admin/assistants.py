@@ -8,7 +8,6 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -18,6 +17,7 @@ from assistant.admin.assistant_form import AssistantForm
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column
 from assistant.admin.base.merging import LastSave, MergingForm, last_entry, newest
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting

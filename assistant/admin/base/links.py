@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Model
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.names import name_of
+from assistant.admin.base.own_addresses import reverse
 from assistant.models import Assistant
 from assistant.toolkit.bounded_json import load_json
 

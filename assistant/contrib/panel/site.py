@@ -1,7 +1,7 @@
 """The control panel: an admin site with rooms, a tenant picker and a search besides Django's pages of models.
 
-A project that wants it names it as the default site of its admin (docs/admin.md). One that keeps its own admin site
-gets the pages of models there.
+A project mounts it beside its own admin (`MountedPanel`, in `panel_urls`), or names `PanelSite` as the default site of
+its admin (docs/admin.md).
 """
 
 from __future__ import annotations

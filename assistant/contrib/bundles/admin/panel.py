@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.bundles.admin.tenant_tab import BUNDLE, bundle_urls
 from assistant.contrib.panel.admin.base.action_titles import name_actions
 from assistant.contrib.panel.admin.base.added_links import add_link

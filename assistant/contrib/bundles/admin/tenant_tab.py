@@ -9,11 +9,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.bundles.admin.bundle_file import bundle_file
 from assistant.contrib.bundles.admin.shown_difference import shown_parts
 from assistant.contrib.bundles.services.difference import Difference

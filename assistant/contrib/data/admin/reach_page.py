@@ -9,11 +9,12 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant
 from assistant.contrib.data.models import ReachReview

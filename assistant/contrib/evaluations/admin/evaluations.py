@@ -9,12 +9,13 @@ from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, user_column
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.admin.forms import is_shown, may_read_chats

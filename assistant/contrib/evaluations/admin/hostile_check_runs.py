@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, link, user_column
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.models import HostileCheck, HostileCheckResult, HostileCheckRun

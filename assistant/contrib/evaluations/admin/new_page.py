@@ -7,10 +7,10 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.admin.forms import MAX_CHOICES, NewEvaluationForm, initial_of, may_read_chats
 from assistant.contrib.evaluations.models import Evaluation

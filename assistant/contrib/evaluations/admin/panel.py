@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from django.db.models import Exists, OuterRef
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from assistant.admin.base.empty_lists import describe_empty_list
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.evaluations.admin import evaluations  # noqa: F401 - it registers
 from assistant.contrib.evaluations.admin.hostile_check_runs import checks_link
 from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB

@@ -9,13 +9,14 @@ from typing import Any
 from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it registers
 from assistant.contrib.insights.admin.quality_page import ASSISTANT_TAB, quality_context, quality_url
 from assistant.contrib.insights.admin.request import PERMISSION, read_request

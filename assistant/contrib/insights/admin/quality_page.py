@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.functional import Promise
@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.changes import sentence_of_entry
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.insights.admin.request import PERIODS, PERMISSION, QualityRequest, read_request

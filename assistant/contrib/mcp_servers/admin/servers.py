@@ -11,7 +11,7 @@ from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT, TenantFilter
 from assistant.admin.base.links import username
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.contrib.mcp_servers.admin.forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.contrib.mcp_servers.models import McpCredential, McpServer, McpTool

@@ -8,11 +8,11 @@ from typing import Any, cast
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.admin.base.rooms import Link, show_in_room

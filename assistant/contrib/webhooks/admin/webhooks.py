@@ -11,7 +11,7 @@ from django.contrib.admin.widgets import AdminURLFieldWidget
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -21,6 +21,7 @@ from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT, NewestValuesFilter
 from assistant.admin.base.links import link, link_to_list, pretty
 from assistant.admin.base.long_lists import LongList
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantForm
 from assistant.contrib.panel.admin.base.show_secret_once import (
     AlreadySubmitted,

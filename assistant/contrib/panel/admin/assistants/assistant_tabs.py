@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import Assistant

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants import AssistantAdmin, SwitchInline
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.panel.admin.assistants import assistant_pages, assistant_tabs
 from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
 from assistant.contrib.panel.admin.base.added_links import added_links

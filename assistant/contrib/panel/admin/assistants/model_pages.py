@@ -7,10 +7,11 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import ImproperlyConfigured
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, choices_of
 from assistant.models import Assistant, Provider, Tenant
 from assistant.services.assistants.provider_check import Check, check_assistant, default_choice_of, models_of

@@ -13,11 +13,11 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.links import assistant_label
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.admin.prompts import problems_of
 from assistant.contrib.panel.admin.assistants import assistant_tabs

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.prompts import PromptVersionAdmin
 from assistant.contrib.panel.admin.assistants.prompt_compare import compare_view
 from assistant.contrib.panel.admin.assistants.prompt_editor import editor_view

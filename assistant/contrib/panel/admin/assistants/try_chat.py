@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.models import Assistant, Membership, PromptVersion
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR
 

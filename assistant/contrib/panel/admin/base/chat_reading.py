@@ -13,10 +13,10 @@ from django.contrib.admin.utils import unquote
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext, gettext_lazy
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import restricts_reading
 from assistant.models import Conversation

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import (
     PICKED_TENANT,
     is_operator,

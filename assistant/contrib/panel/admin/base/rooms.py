@@ -9,11 +9,11 @@ from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import administered, is_operator, permitted_of
 from assistant.contrib.panel.admin.base.picker import Picker, picker_of
 

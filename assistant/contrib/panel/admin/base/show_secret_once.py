@@ -14,9 +14,9 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.translation import gettext
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.services.runs.idempotency import LIFETIME, claim_form, is_form_claimed

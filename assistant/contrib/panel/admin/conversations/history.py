@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -22,6 +21,7 @@ from assistant.admin.base.filters import (
 )
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.long_lists import LongList
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_list
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists

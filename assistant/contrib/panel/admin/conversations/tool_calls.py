@@ -8,7 +8,7 @@ import uuid
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.base.filters import TENANT, CalledToolFilter
 from assistant.admin.base.links import link, pretty, user_column, username
 from assistant.admin.base.long_lists import LongList
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.contrib.panel.admin.base.chat_reading import ReadsChats
 from assistant.models import ToolCall, ToolFile

@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.charts import Bar, bar_chart

@@ -10,13 +10,13 @@ from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery, UUIDField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link, link_to_row, username
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show

@@ -8,11 +8,11 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search

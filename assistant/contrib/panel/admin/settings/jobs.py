@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT, NewestValuesFilter
 from assistant.admin.base.links import link_to_row, user_column
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.admin.base.job_titles import JOB_PAGES, ON_OWN_PAGES, job_title

@@ -9,13 +9,14 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantForm, choices_of
 from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.contrib.panel.admin.base.show_secret_once import SingleUseForm

@@ -13,7 +13,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.formats import date_format
@@ -21,6 +21,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.providers import ProviderAdmin, cleaned_setting
 from assistant.contrib.panel.admin.base.replacing import replace

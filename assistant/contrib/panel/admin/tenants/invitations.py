@@ -9,12 +9,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.admin.tenants.tabs import PEOPLE, tenant_of_tab
 from assistant.contrib.panel.reports.tenant_page import open_invitations

@@ -9,11 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of, tenants_of
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import Tenant

@@ -8,13 +8,13 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import link_to_list
+from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.panel.reports.tenants import TenantReport, tenant_reports
 from assistant.models import Assistant, Membership, Run, Tenant
 

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.merging import MergingForm, kept_sentence, merging_lock
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.limits import limits_form, save_limits
 from assistant.admin.roles import labels_of

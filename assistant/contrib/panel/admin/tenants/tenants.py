@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,6 +18,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
 from assistant.admin.base.names import rows_by_kind
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ALL
 from assistant.admin.tenants import TenantAdmin
 from assistant.contrib.panel.admin.base.replacing import replace

@@ -9,12 +9,12 @@ from django.contrib.auth.models import AbstractBaseUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.names import rows_by_kind
+from assistant.admin.base.own_addresses import reverse
 from assistant.services.privacy.erasure import count_user, erase_user
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
 

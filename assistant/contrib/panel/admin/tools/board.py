@@ -9,10 +9,10 @@ from django.contrib import admin
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.names import state_word
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
 from assistant.contrib.panel.admin.tools.board_request import (

@@ -8,12 +8,12 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from assistant.admin.base.names import state_word
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, cells_of, seen_in
 from assistant.contrib.panel.admin.tools.cells import classes_of, texts_of

@@ -7,9 +7,9 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.contrib.panel.admin.tools.board_changes import undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in

@@ -13,12 +13,12 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.names import state_word
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
