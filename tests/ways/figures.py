@@ -19,9 +19,9 @@ CORE = {
 }
 WITH_APPS = {
     "switch flipped": Counts(files=20, functions=45, moves=28),
-    "MCP call": Counts(files=94, functions=309, moves=233),
+    "MCP call": Counts(files=87, functions=304, moves=221),
     "widget token": Counts(files=50, functions=120, moves=85),
-    "Responses": Counts(files=158, functions=572, moves=452),
+    "Responses": Counts(files=144, functions=564, moves=432),
 }
 
 # Extensions, and other modules of what only some turns need: branches, results that come later, questions of running
