@@ -109,6 +109,7 @@ INSTALLED_APPS = [
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.sessions",
+    "assistant.contrib.reasons",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",

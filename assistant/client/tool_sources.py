@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
@@ -17,6 +18,7 @@ from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, UnknownT
 from assistant.toolkit.calls.gate import HandedIn, called, discard
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.definition.augmentation import takes_fields
+from assistant.toolkit.definition.context_annotations import is_context
 from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
 from assistant.toolkit.registry import tools_in
@@ -284,7 +286,20 @@ def is_provider(tools: object) -> TypeIs[ToolProvider]:
     """Return whether `tools` is a function that is asked for the tools, and no source of them."""
     if isinstance(tools, Tool | type | Iterable) or not callable(tools):
         return False
-    return not tools_of(tools)
+    return not tools_of(tools) and _takes_context(tools)
+
+
+def _takes_context(function: Callable[..., Any]) -> bool:
+    """Return whether a function takes the context alone; one with other parameters, or without any, is a tool."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    if len(needed) != 1:
+        return False
+    annotation = needed[0].annotation
+    return annotation in (inspect.Parameter.empty, Any, object, "Any", "object") or is_context(annotation)
 
 
 def _possible(sources: Iterable[Tool | McpServer]) -> list[Tool | McpServer]:

@@ -177,3 +177,17 @@ async def test_more_tools_of_a_call_are_beside_the_clients_and_the_calls_own() -
     assert names == [["clock", "weather"], ["metres", "weather"], ["clock", "weather"], ["clock"]]
     with pytest.raises(InvalidTool, match="clock"):
         await client.call("?", more_tools=[clock])
+
+
+async def test_a_function_with_parameters_of_its_own_is_a_tool_and_is_not_asked_for_tools() -> None:
+    def noon() -> str:
+        """Tell the time."""
+        return "noon"
+
+    def of_context(context: ToolContext[Any]) -> list[object]:
+        return [clock]
+
+    assert await offered(weather) == ["weather"]
+    assert await offered(noon) == ["noon"]
+    assert await offered(of_context) == ["clock"]
+    assert await offered(lambda context: [clock]) == ["clock"]

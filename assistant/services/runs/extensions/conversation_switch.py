@@ -23,7 +23,6 @@ class ConversationSwitch(RunExtension[None]):
     Assistants that are asked are offered their tools as ever, but calls of those that are off are refused.
     """
 
-    plans = True
     in_sub_agents = True
     off: Collection[str]
 

@@ -14,6 +14,7 @@ from assistant.core.values.timeline import Timeline
 from assistant.services.eventlog.log import EventLog
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import Quotas
+from assistant.toolkit import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class FinishedRun:
         return plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
 
 
-RUN_HOOKS = ("planned", "columns", "stored", "followed")
+RUN_HOOKS = ("planned", "changed", "columns", "stored", "followed")
 
 
 class RunExtension(ShippedExtension[State]):
@@ -53,6 +54,10 @@ class RunExtension(ShippedExtension[State]):
     def planned(self, plan: Plan) -> Plan:
         """Return the plan of the run, changed as this part of it needs. Called once for each plan, without a query."""
         return plan
+
+    def changed(self, tool: Tool) -> Tool:
+        """Return a tool as the run has it, for the check of an approval's edited arguments."""
+        return tool
 
     async def columns(self, history: Sequence[Message], transcript: Transcript) -> Mapping[str, Any]:
         """Return what to store in the run's row with its end.

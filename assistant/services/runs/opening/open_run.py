@@ -280,14 +280,18 @@ def _begin(
     if [message for message in new.rows if message.attachments]:
         check_files(new.rows, tenant=assistant.tenant)
         check_model_reads(new.rows, tenant=assistant.tenant, provider=setup.provider)
-    if new.decisions:
-        who = {"tenant": assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
-        check_decisions(new.decisions, history, setup.tools, **who)
     key = key_of(run, owner)
     answers = None if test is None else test.answers
     setup = with_input(
         setup, given, new.decisions, key=key, assistant=assistant, answers=answers, tools_off=conversation.tools_off
     )
+    if new.decisions:
+        who = {"tenant": assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
+        tools = setup.tools
+        for extension in setup.extensions:
+            if "changed" in extension.run_hooks:
+                tools = tuple(replace(entry, tool=extension.changed(entry.tool)) for entry in tools)
+        check_decisions(new.decisions, history, tools, **who)
     if given.asked is None and setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))

@@ -1,0 +1,1 @@
+"""An optional app that has models say why they call a tool."""
