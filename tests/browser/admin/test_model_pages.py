@@ -35,7 +35,7 @@ async def enter(browser: Browser, origin: str, username: str, **options: object)
     await page.get_by_label("Username").fill(username)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page.get_by_role("heading", name="Control panel")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Needs you")).to_be_visible()
     await page.close()
     return visitor
 
