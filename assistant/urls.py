@@ -29,6 +29,7 @@ _pages = [
     path("", chat.home, name="home"),
     path("t/<slug:tenant>/", chat.chat, name="chat"),
     path("t/<slug:tenant>/conversations/", conversation_list.conversations, name="conversations"),
+    path("t/<slug:tenant>/import/", conversation_list.import_export, name="import-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/", chat.thread, name="thread"),
     path("t/<slug:tenant>/c/<uuid:thread>/rename/", chat.rename, name="rename-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),

@@ -22,10 +22,10 @@ from assistant.api.fields import (
     Uuid,
 )
 from assistant.models import Assistant, Conversation, Feedback, Run
-from assistant.services.assistants.welcome import greetings_of
+from assistant.services.assistants.welcome import greetings_of, notices_of
 from assistant.services.conversations.conversations import MAX_TITLE
 from assistant.services.conversations.feedback import MAX_COMMENT
-from assistant.services.conversations.pagination import MAX_PAGE
+from assistant.services.conversations.pagination import MAX_PAGE, ClientMessage
 from assistant.services.conversations.tool_switch import MAX_NAMES
 from assistant.services.runs.content_parts import MAX_FILES
 from assistant.services.text import MAX_TEXT
@@ -61,6 +61,23 @@ class AssistantOut(ApiSerializer):
 
     def get_greetings(self, assistant: Assistant) -> dict[str, str]:
         return greetings_of(assistant)
+
+
+class VisitorAssistantOut(ApiSerializer):
+    """What end users get of an assistant: nothing that only its tenant's members read."""
+
+    slug = serializers.SlugField()
+    name = serializers.CharField()
+    greetings = serializers.SerializerMethodField(
+        help_text="What an empty conversation begins with: by language, and `default`."
+    )
+    notices = serializers.SerializerMethodField(help_text="The tenant's words for that an AI answers, by language.")
+
+    def get_greetings(self, assistant: Assistant) -> dict[str, str]:
+        return greetings_of(assistant)
+
+    def get_notices(self, assistant: Assistant) -> dict[str, str]:
+        return notices_of(assistant)
 
 
 class ToolOut(ApiSerializer):
@@ -165,6 +182,7 @@ class MessageOut(ApiSerializer):
     run = serializers.CharField(source="run_id", help_text="Empty if the run is gone.")
     role = serializers.ChoiceField(choices=["user", "assistant", "tool"])
     content = serializers.CharField()
+    is_ai_generated = serializers.SerializerMethodField(help_text="Whether a model wrote it.")
     reasoning = serializers.CharField()
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
@@ -180,6 +198,9 @@ class MessageOut(ApiSerializer):
     created_at = serializers.DateTimeField()
     feedback = FeedbackOut(allow_null=True)
     added = serializers.DictField(help_text="What optional apps add to an answer, by their names, such as `receipts`.")
+
+    def get_is_ai_generated(self, message: ClientMessage) -> bool:
+        return message.role == "assistant"
 
 
 class MessagePage(ApiSerializer):

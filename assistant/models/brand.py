@@ -34,6 +34,10 @@ class BrandImage(models.Model):
 class Brand(models.Model):
     """The brand of a tenant. Empty fields are as without a row."""
 
+    class NoticePlace(models.TextChoices):
+        START = "start", _("at the start of each conversation")
+        BOX = "box", _("above the message box, all the time")
+
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="brand")
     name = models.CharField(
         _("product name"), max_length=60, blank=True, help_text=_("Empty: the tenant's name, and ours in titles.")
@@ -50,6 +54,15 @@ class Brand(models.Model):
         max_length=200,
         blank=True,
         help_text=_("What an empty conversation begins with, in the chat and in the widget."),
+    )
+    ai_notice = models.CharField(
+        _("AI notice"),
+        max_length=300,
+        blank=True,
+        help_text=_("Says that an AI answers. Empty: our sentence, in the reader's language."),
+    )
+    ai_notice_place = models.CharField(
+        _("place of the AI notice"), max_length=5, choices=NoticePlace.choices, default=NoticePlace.START
     )
     logo = models.ForeignKey(BrandImage, null=True, editable=False, on_delete=models.SET_NULL, related_name="+")
     favicon = models.ForeignKey(BrandImage, null=True, editable=False, on_delete=models.SET_NULL, related_name="+")

@@ -20,8 +20,10 @@ from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.signed_in import signed_in
+from assistant.services.assistants.ai_notice import ai_notice
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
+from assistant.services.branding.audience import Fact, audience_of, is_told
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
@@ -31,6 +33,7 @@ from assistant.services.conversations.conversations import (
     is_new,
     rename_conversation,
 )
+from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
@@ -117,7 +120,6 @@ def _chat_page(
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     welcome = welcome_of(assistant) if assistant else None
     brand = brand_of(tenant_id=member.tenant_id)
-    shows_model = member.is_admin or brand.shows_model
     attachments = attachment_limits(assistant.tenant) if assistant else None
     provider = choose_provider(assistant) if assistant else None
     sees_images = provider is not None and provider.sees_images
@@ -129,12 +131,15 @@ def _chat_page(
         "assistants": assistants,
         "assistant": assistant,
         "brand": brand,
-        "provider": describe_provider(assistant) if assistant and shows_model else "",
+        "provider": describe_provider(assistant) if assistant and is_told(member, Fact.MODEL, brand=brand) else "",
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
         "reads_pdfs": provider is not None and provider.reads_pdfs,
         "is_small": provider is not None and provider.is_small,
+        "audience": audience_of(member).value,
+        "digital_source_type": DIGITAL_SOURCE_TYPE,
+        "ai_notice": ai_notice(assistant, brand) if assistant else None,
         "notices": notice_scripts(),
         "details": detail_scripts(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,

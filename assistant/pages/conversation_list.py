@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
@@ -14,6 +15,7 @@ from assistant.models import Conversation
 from assistant.pages.members import MemberRequest, for_members
 from assistant.services.conversations.conversations import archive_conversation, find_conversation, pin_conversation
 from assistant.services.conversations.export import as_json, as_markdown
+from assistant.services.conversations.imports import MAX_IMPORT_BYTES, ImportRefused, import_conversation
 from assistant.services.conversations.pagination import MAX_PAGE, InvalidCursor, conversation_page
 from assistant.services.conversations.snippets import snippets_of
 from assistant.services.tenancy.members import Member
@@ -115,3 +117,17 @@ def export(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     name = slugify(conversation.title)[:60].strip("-") or str(thread)
     answer["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return answer
+
+
+@require_POST
+@for_members
+def import_export(page: MemberRequest) -> HttpResponse:
+    """Make a conversation of the uploaded `file`, an export as JSON; 400 with the reason if that is not possible."""
+    file = page.request.FILES.get("file")
+    content = b"" if file is None else file.read(MAX_IMPORT_BYTES + 1)
+    try:
+        made = import_conversation(member=page.member, content=content)
+    except ImportRefused as refused:
+        return JsonResponse({"error": str(refused)}, status=400)
+    address = {"tenant": page.member.tenant.slug, "thread": made.client_id}
+    return JsonResponse({"next": reverse("assistant:thread", kwargs=address)})

@@ -15,6 +15,7 @@ from assistant.models import ConversationShare
 from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
 from assistant.services.conversations.conversations import find_conversation
+from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.shares import (
     SharedMessage,
     SharingRefused,
@@ -33,6 +34,7 @@ def shared(page: MemberRequest, share: uuid.UUID) -> HttpResponse:
     if found is None:
         raise Http404
     context = {"member": page.member, "tenant": page.member.tenant, "shared": found, "turns": _turns(found.messages)}
+    context["digital_source_type"] = DIGITAL_SOURCE_TYPE
     return render_page(page.request, "assistant/chat/shared.html", context)
 
 

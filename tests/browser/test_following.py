@@ -1,4 +1,4 @@
-"""A transcript follows its end until its reader moves up, in the page and in the widget, on a desk and on a phone."""
+"""An end is followed until its reader moves up, in the page and in the widget, on a desk and on a phone."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ async def begin(page: Page, scroller: str, fake_provider: FakeProvider) -> Readi
     await page.get_by_role("button", name="Send").click()
     reading = Reading(page, page.locator(scroller), await page.context.new_cdp_session(page))
     await expect(page.locator(".answer")).to_contain_text(FIRST_WORD)
+    await reading.jump.click()
     await reading.follows()
     return reading
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import Membership
+from assistant.models import Conversation, Membership
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import Visitor, make_visitor
@@ -151,14 +153,18 @@ async def test_a_conversation_can_be_renamed(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("two_talks")
-async def test_a_conversation_is_deleted_only_after_a_question(page: Page) -> None:
+async def test_a_deleted_conversation_can_be_taken_back_until_the_page_is_left(page: Page) -> None:
     button = page.get_by_role("button", name="Delete “Holiday plans”")
+    titles = page.locator("#conversations .conversation:visible .title")
     await button.click()
-    await page.get_by_role("button", name="Keep it").click()
-    await expect(page.locator("#conversations .title")).to_have_count(2)
+    await expect(titles).to_have_text(["Refund of an order"])
+    await page.get_by_role("button", name="Undo").click()
+    await expect(titles).to_have_count(2)
     await button.click()
-    await page.get_by_role("button", name="Delete", exact=True).click()
-    await expect(page.locator("#conversations .title")).to_have_text(["Refund of an order"])
+    await expect(titles).to_have_text(["Refund of an order"])
+    await page.goto("about:blank")
+    while await Conversation.objects.filter(title="Holiday plans").aexists():
+        await asyncio.sleep(0.05)
 
 
 @pytest.mark.usefixtures("two_talks")

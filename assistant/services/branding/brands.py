@@ -36,6 +36,8 @@ class BrandValues:
     name: str = ""
     accent: str = ""
     greeting: str = ""
+    ai_notice: str = ""
+    ai_notice_place: str = Brand.NoticePlace.START.value
     logo: str = ""
     favicon: str = ""
     shows_model: bool = False
@@ -72,6 +74,8 @@ def _values(row: Brand | None) -> BrandValues:
         name=row.name,
         accent=row.accent.removeprefix("#").lower(),
         greeting=row.greeting,
+        ai_notice=row.ai_notice,
+        ai_notice_place=row.ai_notice_place,
         logo=_path(row.tenant, row.logo_id),
         favicon=_path(row.tenant, row.favicon_id),
         shows_model=row.shows_model,
@@ -83,9 +87,15 @@ def _path(tenant: Tenant, image: uuid.UUID | None) -> str:
 
 
 def widget_brand(*, tenant_id: int) -> dict[str, Any]:
-    """Return what the widget shows of a brand: name, greeting, the logo's path, and the colours of each theme."""
+    """Return what the widget shows of a brand: its texts, the logo's path, and the colours of each theme."""
     brand = brand_of(tenant_id=tenant_id)
-    found: dict[str, Any] = {"name": brand.name, "greeting": brand.greeting, "logo": brand.logo}
+    found: dict[str, Any] = {
+        "name": brand.name,
+        "greeting": brand.greeting,
+        "ai_notice": brand.ai_notice,
+        "ai_notice_place": brand.ai_notice_place,
+        "logo": brand.logo,
+    }
     if brand.accent:
         light, dark = shades(brand.accent)
         found["colours"] = {"light": asdict(light), "dark": asdict(dark)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import OuterRef, Subquery
 
@@ -28,6 +28,7 @@ class Snippet:
     before: str
     words: str
     after: str
+    message_id: str = ""
 
 
 def snippets_of(*, member: Member, conversations: Collection[uuid.UUID], search: str) -> dict[uuid.UUID, Snippet]:
@@ -43,9 +44,12 @@ def snippets_of(*, member: Member, conversations: Collection[uuid.UUID], search:
         role__in=["user", "assistant"],
         is_superseded=False,
     )
-    newest = Subquery(messages.order_by("-position").values("content")[:1])
-    texts = own.filter(pk__in=conversations).annotate(text=newest).exclude(text=None).values_list("pk", "text")
-    return {pk: snippet_of(text, words) for pk, text in texts}
+    newest = messages.order_by("-position")
+    found = own.filter(pk__in=conversations).annotate(
+        text=Subquery(newest.values("content")[:1]), message=Subquery(newest.values("message_id")[:1])
+    )
+    texts = found.exclude(text=None).values_list("pk", "text", "message")
+    return {pk: replace(snippet_of(text, words), message_id=message_id) for pk, text, message_id in texts}
 
 
 def snippet_of(text: str, words: str) -> Snippet:

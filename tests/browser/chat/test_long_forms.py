@@ -41,7 +41,6 @@ async def test_the_question_of_a_long_form_is_in_sight(page: Page, fake_provider
     fake_provider.call("ask_user", LONG)
     await ask(page, "Book a table.\n" * 30)
     await expect(page.locator(".approval .question")).to_be_in_viewport()
-    await expect(page.locator("#jump")).to_be_hidden()
     await see_question_and_first_mistake(page)
     await page.reload()
     await expect(page.locator(".approval .question")).to_be_in_viewport()

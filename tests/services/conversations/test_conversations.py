@@ -113,14 +113,14 @@ def test_a_member_pins_their_own(cast: Cast, alice_member: Member, talk: Convers
 
 
 def test_a_snippet_is_the_place_of_the_words(cast: Cast, alice_member: Member, talk: Conversation) -> None:
-    make_message(talk, "user", "Good morning.\n\nWhere is the Parcel that I sent?")
+    hit = make_message(talk, "user", "Good morning.\n\nWhere is the Parcel that I sent?").message_id
     make_message(talk, "tool", "parcel zebra", tool_call_id="c")
     theirs = [make_conversation(cast.mallory, cast.rival_support), make_conversation(cast.amy, cast.support)]
     for one in theirs:
         make_message(one, "user", "My parcel")
     asked = [talk.pk, *(one.pk for one in theirs)]
     found = snippets_of(member=alice_member, conversations=asked, search="parcel")
-    assert found == {talk.pk: Snippet("Good morning. Where is the ", "Parcel", " that I sent?")}
+    assert found == {talk.pk: Snippet("Good morning. Where is the ", "Parcel", " that I sent?", hit)}
     assert snippets_of(member=alice_member, conversations=[talk.pk], search="zebra") == {}
 
 

@@ -171,7 +171,11 @@ else:
             "allows_sharing",
         ),
     )
-    BrandPart = _with_columns(DeclaredBrandPart, Brand, ("name", "greeting", "is_on_sign_in", "shows_model"))
+    BrandPart = _with_columns(
+        DeclaredBrandPart,
+        Brand,
+        ("name", "greeting", "ai_notice", "ai_notice_place", "is_on_sign_in", "shows_model"),
+    )
     AssistantPart = _with_columns(
         DeclaredAssistantPart,
         Assistant,

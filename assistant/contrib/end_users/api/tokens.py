@@ -9,12 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assistant.api.assistants import ASSISTANT
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text, Whole
 from assistant.api.openapi import operation
-from assistant.api.serializers import ApiSerializer, AssistantOut
+from assistant.api.serializers import ApiSerializer, VisitorAssistantOut
 from assistant.contrib.end_users.services.grants import widget_files
 from assistant.contrib.end_users.services.tokens import (
     DEFAULT_SECONDS,
@@ -71,8 +70,11 @@ class TokenOut(ApiSerializer):
     token = serializers.CharField(help_text="For the websocket, as the subprotocol `bearer.<token>`.")
     expires_at = serializers.DateTimeField()
     socket = serializers.CharField(help_text="The websocket's path.")
-    assistant = AssistantOut()
-    brand = JsonObject(help_text="How the widget looks: name, greeting, the logo's path, colours of both themes.")
+    assistant = VisitorAssistantOut()
+    brand = JsonObject(
+        help_text="How the widget looks: name, greeting, the notice that an AI answers and its place, the logo's path, "
+        "colours of both themes."
+    )
     files = FilesOut(allow_null=True, help_text="What can be attached to messages; null: nothing.")
     notices = JsonObject(help_text="The scripts with which the widget shows notices, such as alarms, by their names.")
 
@@ -82,10 +84,12 @@ MINTED = {
     "token": "eu_WzEsMSw3LDMsMTc5NTI1NDMwMF0.k3iYJ6sVvTg5cN0aQw",  # nosec B105
     "expires_at": "2026-11-21T09:45:00Z",
     "socket": "/ws/acme/support/",
-    "assistant": ASSISTANT,
+    "assistant": {"slug": "support", "name": "Acme Support", "greetings": {}, "notices": {}},
     "brand": {
         "name": "Acme Desk",
         "greeting": "What can we do for you?",
+        "ai_notice": "",
+        "ai_notice_place": "start",
         "logo": "/t/acme/brand/6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11/",
         "colours": {
             "light": {"accent": "#8a3a8f", "hover": "#762779", "text": "#ffffff", "wash": "#f0e7ec"},

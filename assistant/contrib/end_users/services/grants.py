@@ -12,7 +12,7 @@ from assistant.models import Assistant
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
-from assistant.services.assistants.welcome import greetings_of, starters_of
+from assistant.services.assistants.welcome import greetings_of, notices_of, starters_of
 from assistant.services.branding.brands import widget_brand
 from assistant.services.files.attachments import limits_of
 from assistant.services.shown_notices import notice_scripts
@@ -92,6 +92,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
             "description": assistant.description,
             "greetings": greetings_of(assistant),
             "starters": starters_of(assistant),
+            "notices": notices_of(assistant),
             "other_models": assistant.other_models,
         },
         "brand": widget_brand(tenant_id=member.tenant_id),

@@ -10,6 +10,8 @@ from django.db.models import Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Feedback, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
+from assistant.services.branding.audience import Fact, is_told
+from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import added_details
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
@@ -19,10 +21,10 @@ from assistant.services.text import format_timestamp
 def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None = None) -> list[dict[str, Any]]:
     """Return what is known of a thread's answers, oldest first, as clients get it; nothing of threads of others.
 
-    Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `isFallback` (if that model took
-    over because the first could not answer), `feedback` (`rating`, `comment`), `usage` (`inputTokens`, `outputTokens`
-    and `cost` of the whole run) and `sources` (the passages that the run's answer names, each with `number`,
-    `source_id`, `source`, `heading`, `page` and `text`) and `added` (what optional apps add, by name).
+    Answers have `messageId`, `runId`, `createdAt`, and where they are known `model` and `isFallback` (if that model
+    took over because the first could not answer) for those who are told, `feedback` (`rating`, `comment`), `usage`
+    (`inputTokens`, `outputTokens` and `cost` of the whole run), `sources` (the passages that the run's answer names,
+    each with `number`, `source_id`, `source`, `heading`, `page` and `text`) and `added` (what optional apps add).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -37,19 +39,22 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     ).exclude(content="")
     if number is not None:
         rows = rows.filter(run__number=number)
-    found = list(rows.select_related("run").order_by("-position")[:MAX_SNAPSHOT_MESSAGES])
+    found = list(rows.select_related("run__assistant").order_by("-position")[:MAX_SNAPSHOT_MESSAGES])
     ratings = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=found)
     given = {row.message_id: {"rating": row.rating, "comment": row.comment} for row in ratings}
     used = _usage(member, {row.run_id for row in found if row.run_id})
     added = added_details(member=member, runs={row.run_id: row.run for row in found if row.run}.values())
+    is_told_models = is_told(member, Fact.MODEL, brand=brand_of(tenant_id=member.tenant_id))
     details = []
     for row in reversed(found):
         run = row.run
         assert run is not None  # noqa: S101 - the query asks for it  # nosec B101
         took_over = run.fallback_model
+        # Members who may choose a model know the names.
+        names_model = is_told_models or (run.assistant.other_models and not member.is_end_user)
         about = {
-            "model": took_over or run.model or None,
-            "isFallback": bool(took_over) or None,
+            "model": (took_over or run.model or None) if names_model else None,
+            "isFallback": (bool(took_over) or None) if names_model else None,
             "feedback": given.get(row.pk),
             "usage": used.get(run.pk),
             "sources": run.passages or None,

@@ -1,6 +1,7 @@
 /* A streamed answer, in the page and in the widget: closed Markdown blocks are the server's HTML, the open one is drawn. */
 
 import { blocks, plain } from "./draw/blocks.js";
+import { columnsOf, keepColumns, layColumns } from "./draw/columns.js";
 import { show } from "./draw/nodes.js";
 import { drawFormulas } from "./formula.js";
 import { touch } from "./shared.js";
@@ -91,8 +92,11 @@ export class AnswerText {
   flush() {
     if (!this.#isStale) return;
     this.#isStale = false;
-    this.#closed.append(...this.#newBlocks);
     if (this.#newBlocks.length) {
+      const columns = columnsOf(this.#open);
+      const tables = this.#newBlocks.flatMap((nodes) => [...nodes.querySelectorAll("table")]);
+      this.#closed.append(...this.#newBlocks);
+      layColumns(tables, columns);
       this.#open.replaceChildren();
       this.#isCostly = false;
     }
@@ -101,6 +105,7 @@ export class AnswerText {
     const began = performance.now();
     const { kids, held } = this.#isCostly ? { kids: [plain(text)], held: 0 } : blocks(text, this.#isPatient);
     show(this.#open, kids, this.#decorate);
+    keepColumns(this.#open);
     this.#isCostly ||= text.length > MOST_FREE && performance.now() - began > LONGEST_DRAWING;
     this.#wait(held ? this.#length - held : -1);
   }

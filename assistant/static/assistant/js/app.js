@@ -14,7 +14,7 @@ const sidebar = new Sidebar({
   base,
   current: byId("chat").dataset.thread,
   onRename: (title) => (chat.title = title),
-  onDelete: (next) => go(next),
+  onLeave: (address) => go(address),
 });
 let chat = new Chat(sidebar);
 

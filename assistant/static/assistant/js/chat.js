@@ -5,10 +5,12 @@ import { Connection } from "./connection.js";
 import { announce, byId, frame, newId } from "./dom.js";
 import { draft, keepDraft, keepTray, takeTray } from "./drafts.js";
 import { gettext } from "./i18n.js";
+import { keepPlace, keptPlace } from "./place.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
 import { catchFiles, filesOf, isEmpty, textOf } from "./shared.js";
 import { Thread, whyTooLong } from "./thread.js";
+import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
@@ -36,6 +38,8 @@ export class Chat {
   #thread;
   #tray = null;
   #notices = {}; // what shows each, by name
+  #isShown = false; // since its first snapshot
+  #sendsQueued = false; // what has waited: whoever wrote it reads the answer before it
   #isDrafted = true; // not while its files are being put back
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
@@ -49,7 +53,7 @@ export class Chat {
     this.#draftKey = `${user}:${id || (testVersion ? `test:${testVersion}` : socket)}`;
     const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools, takenQuestion: "taken" in this.#page.dataset } : {};
     this.#connection = new Connection(socket, signal);
-    this.#follow = new Follow(byId("scroller"), byId("jump"), () => Boolean(byId("welcome")));
+    this.#follow = new Follow(byId("scroller"), byId("jump"), () => Boolean(byId("welcome")), () => this.#transcript?.lastQuestion);
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => {
@@ -66,6 +70,7 @@ export class Chat {
       passage: showPassage,
       details: [...(this.#page.dataset.details ?? "").matchAll(/(\S+) (\S+)/g)].map(([, name, script]) => ({ name, script })),
       suggest: (text) => this.#write(text),
+      audience: this.#page.dataset.audience,
     }, JSON.parse(models ?? "[]"), "small" in this.#page.dataset);
     this.#queue = new Queue(() => this.#writeWaiting());
     byId("composer").before(this.#queue.element);
@@ -85,7 +90,11 @@ export class Chat {
       this.#connection.addEventListener("open", () => this.#connection.send({ type: name }));
       this.#connection.addEventListener("frame", ({ detail }) => detail.name === name && !detail.metadata && this.#showNotice(name, script, detail.value));
     }
-    addEventListener("pagehide", () => this.#keepDraft(), { signal });
+    addEventListener("pagehide", () => {
+      this.#keepDraft();
+      this.#keepPlace();
+    }, { signal });
+    addEventListener("hashchange", () => this.#showHit(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
     const early = this.#composer.text;
     this.#restoreDraft(question);
@@ -115,6 +124,7 @@ export class Chat {
   /** Leave the conversation. Its answer goes on; what was written and not sent is kept. */
   close() {
     this.#keepDraft();
+    this.#keepPlace();
     if (this.#tray && !this.#tray.isEmpty) {
       keepTray(this.#draftKey, this.#tray);
       this.#tray.restore(this.#queue.files);
@@ -124,6 +134,34 @@ export class Chat {
     this.#follow.close();
     this.#thread.close();
     this.#connection.close();
+  }
+
+  get #placeKey() {
+    return `${this.#page.dataset.user}:${this.id}`;
+  }
+
+  #keepPlace() {
+    if (this.#isShown) keepPlace(this.#placeKey, this.#follow.place);
+  }
+
+  /** Show the messages of a snapshot where the reader has been, or at the message that the address names. */
+  #showSnapshot(messages) {
+    const show = () => this.#transcript.snapshot(messages, this.#thread.pendingMessage);
+    if (this.#isShown) {
+      this.#follow.keep(show);
+      return;
+    }
+    this.#isShown = true;
+    show();
+    if (!this.#showHit()) this.#follow.restore(keptPlace(this.#placeKey));
+  }
+
+  /** Show the message that the address names. Returns whether it is there. */
+  #showHit() {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const isThere = Boolean(id) && this.#follow.toMessage(id);
+    if (isThere) this.#transcript.light(id);
+    return isThere;
   }
 
   #keepDraft() {
@@ -148,7 +186,23 @@ export class Chat {
     this.#keepDraft();
   }
 
-  #submit(text) {
+  /** Ask whether a message is to be sent though the assistant waits for a decision, and send it then. */
+  #askToLeave(text) {
+    const dialog = byId("leave-open");
+    dialog.returnValue = "";
+    const answered = () => {
+      if (dialog.returnValue !== "send") this.#transcript.focusQuestion();
+      else if (this.#submit(text, true)) this.#composer.text = "";
+    };
+    dialog.addEventListener("close", answered, { once: true });
+    dialog.showModal();
+  }
+
+  #submit(text, leavesOpen = false) {
+    if (this.#thread.awaitsDecision && !leavesOpen) {
+      this.#askToLeave(text);
+      return false;
+    }
     const problem = whyTooLong([this.#queue.text, text].filter(Boolean).join("\n\n"));
     if (problem) {
       this.#showProblem(problem);
@@ -189,6 +243,7 @@ export class Chat {
         this.#keepDraft();
       },
       emptied: () => this.#composer.focus(),
+      dropped: toast,
       announce,
     };
     this.#tray = tray;
@@ -250,7 +305,9 @@ export class Chat {
     this.#transcript.clearFailures();
     if (message) this.#transcript.addUser(message);
     if (this.#connection.isOpen) this.#notice.hidden = true;
-    this.#follow.toEnd();
+    this.#isShown = true;
+    if (!message) this.#follow.goOn();
+    else if (!this.#sendsQueued) this.#follow.toQuestion();
   }
 
   #change() {
@@ -291,7 +348,9 @@ export class Chat {
     } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
       const files = this.#queue.takeFiles();
       const text = this.#queue.take();
+      this.#sendsQueued = true;
       if (!this.#send(text, "", files)) this.#giveBack({ content: [{ type: "text", text }, ...files] });
+      this.#sendsQueued = false;
     } else if (outcome !== "interrupt") {
       this.#writeWaiting(); // stopped or failed: whoever wrote it decides again
     }
@@ -338,7 +397,7 @@ export class Chat {
       snapshot: (messages) => {
         byId("skeleton")?.remove();
         byId("welcome")?.remove();
-        transcript.snapshot(messages, this.#thread.pendingMessage);
+        this.#showSnapshot(messages);
         this.#change();
         transcript.resumeLast();
       },

@@ -70,7 +70,7 @@ export class Composer {
   }
 
   get #hasFiles() {
-    return Boolean(this.#tray && !this.#tray.isEmpty);
+    return Boolean(this.#tray?.hasFiles);
   }
 
   get isBusy() {

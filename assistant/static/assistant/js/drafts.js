@@ -6,7 +6,7 @@ const trays = new Map();
 /** Keep the files of a conversation that is left, under its draft's key. */
 export function keepTray(key, tray) {
   trays.set(key, tray);
-  tray.options = { ...tray.options, changed: () => keepDraft(key, draft(key).text, tray.parts), emptied: () => {}, announce: () => {} };
+  tray.options = { ...tray.options, changed: () => keepDraft(key, draft(key).text, tray.parts), emptied: () => {}, announce: () => {}, dropped: () => {} };
 }
 
 /** Return the tray that was kept under a key, if there is one; it is the caller's then. */

@@ -62,7 +62,7 @@ function parsed(text) {
 export class Tray {
   #files = [];
 
-  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, readsPdfs, asBlob; changed(), announce(text). */
+  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, readsPdfs, asBlob; changed(), announce(text), dropped(text). */
   constructor(options) {
     this.options = options;
     this.element = make("ul.tray", { hidden: true, "aria-label": gettext("Files of this message") });
@@ -71,18 +71,24 @@ export class Tray {
   /** Why the message cannot be sent yet, as a sentence; empty if it can. */
   get problem() {
     const { most } = this.options;
-    if (most && this.#files.length > most) return ngettext("A message may have at most %(count)s file. Remove some, please.", "A message may have at most %(count)s files. Remove some, please.", most);
-    if (this.#files.some(({ failed }) => failed)) return gettext("Remove the files that could not be added.");
-    return this.#files.some(({ part }) => !part) ? gettext("The files are still being uploaded.") : "";
+    if (most && this.#files.filter(({ failed }) => !failed).length > most) return ngettext("A message may have at most %(count)s file. Remove some, please.", "A message may have at most %(count)s files. Remove some, please.", most);
+    return this.#files.some(({ part, failed }) => !part && !failed) ? gettext("The files are still being uploaded.") : "";
   }
 
   get isEmpty() {
     return !this.#files.length;
   }
 
-  /** Return the content parts of the files, which are then sent. */
+  /** Whether there are files that can be sent. */
+  get hasFiles() {
+    return this.#files.some(({ failed }) => !failed);
+  }
+
+  /** Return the content parts of the files, which are then sent. Those that could not be added are dropped, which is said. */
   take() {
-    const parts = this.#files.map(({ part }) => part);
+    const { parts } = this;
+    const dropped = this.#files.filter(({ failed }) => failed);
+    if (dropped.length) this.options.dropped(gettext("Not sent: %(names)s", { names: dropped.map(({ name, reason }) => `${name} (${reason})`).join(", ") }));
     for (const { element } of this.#files) element.remove();
     this.#files = [];
     this.#changed();
@@ -146,6 +152,7 @@ export class Tray {
 
   #fail(entry, reason) {
     entry.failed = true;
+    entry.reason = reason;
     entry.element.dataset.state = "failed";
     entry.element.querySelector(".file-about").textContent = reason;
     this.options.announce(`${entry.name}: ${reason}`);

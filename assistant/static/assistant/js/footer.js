@@ -82,23 +82,8 @@ export class Footer {
     this.#up.hidden = this.#down.hidden = false;
   }
 
-  /** The passages that the answer names. */
-  get passages() {
-    return [...this.#details.values()].flatMap(({ sources }) => sources ?? []);
-  }
-
-  /** What an optional app adds to the turn's answers: the ids of the messages and the values. */
-  added(name) {
-    const all = [...this.#details.values()].filter(({ added }) => added?.[name]);
-    return all.map(({ messageId, added }) => ({ messageId, value: added[name] }));
-  }
-
   get #messageId() {
     return [...this.#details.keys()].at(-1);
-  }
-
-  has(messageId) {
-    return this.#details.has(messageId);
   }
 
   /** Show what became of a rating. */

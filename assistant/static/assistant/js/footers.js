@@ -8,6 +8,7 @@ import { touch } from "./shared.js";
 export class Footers {
   #actions;
   #byTurn = new WeakMap();
+  #known = new Map(); // what the server knows of answers, by their ids
   #last = null;
   #followUps = null;
 
@@ -39,15 +40,39 @@ export class Footers {
   /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
   details(messages) {
     for (const detail of messages) {
+      this.#known.set(detail.messageId, detail);
       const turn = this.#actions.turnOf(detail.messageId);
       if (!turn) continue;
-      this.of(turn).add(detail);
+      this.#byTurn.get(turn)?.add(detail);
       touch({ flush: () => this.#actions.cite(turn) }); // after the answer's last blocks
     }
   }
 
+  /** Put a footer under a turn, with what is known of its answers. */
+  restore(turn, messageIds) {
+    const footer = this.of(turn);
+    for (const detail of this.#about(messageIds)) footer.add(detail);
+  }
+
+  #about(messageIds) {
+    return messageIds.filter((id) => this.#known.has(id)).map((id) => this.#known.get(id));
+  }
+
+  /** The passages that answers name. */
+  passages(messageIds) {
+    return this.#about(messageIds).flatMap(({ sources }) => sources ?? []);
+  }
+
+  /** What an optional app adds to answers: the ids of the messages and the values. */
+  added(messageIds, name) {
+    const found = this.#about(messageIds).filter(({ added }) => added?.[name]);
+    return found.map(({ messageId, added }) => ({ messageId, value: added[name] }));
+  }
+
   /** Show what became of a rating. */
   rated(value) {
+    const known = this.#known.get(value.messageId);
+    if (known) this.#known.set(value.messageId, { ...known, feedback: { rating: value.rating } });
     const turn = this.#actions.turnOf(value.messageId);
     if (turn) this.#byTurn.get(turn)?.rated(value);
   }

@@ -1,12 +1,16 @@
-/* Keeps a transcript scrolled to its end until the reader moves up, in the page and in the widget.
+/* Keeps the reader's place in a transcript, in the page and in the widget.
  *
- * The reader's intent decides: a wheel, finger, key or scrollbar that goes up stops following at once, whatever the distance; so
- * does any other upward movement that is not ours (a search in the page, the focus, a selection). Only the reader's own way to the
- * end, the button, or a new question follows again. */
+ * A new question goes to the top, and its answer grows below it: nothing moves what is read. Whoever goes to the end, by hand or with
+ * the button, follows it. The reader's intent ends that: a wheel, finger, key or scrollbar that goes up stops following at once,
+ * whatever the distance; so does any other upward movement that is not ours (a search in the page, the focus, a selection). */
 
+import { placeOf } from "./place.js";
+import { make } from "./elements.js";
 import { afterFlush } from "./shared.js";
 
 const ABOVE_FORM = 16; // pixels
+const ABOVE_MESSAGE = 16; // pixels
+const LARGEST_QUESTION = 0.4; // of the height that is shown: of a longer one the end is shown
 const BEFORE_PRESS = 1_000; // milliseconds for which a pointer on the scrollbar holds the text
 const UP = new Set(["ArrowUp", "PageUp", "Home"]);
 const DOWN = new Set(["ArrowDown", "PageDown", "End"]);
@@ -33,6 +37,10 @@ export class Follow {
   #scroller;
   #jump;
   #isWelcome;
+  #question;
+  #room = make("div.room", { "aria-hidden": "true" });
+  #makesRoom = false; // below a short answer, so that its question can be at the top
+  #marks = []; // messages, and where they stay until the reader moves
   #isFollowing = true;
   #held = ""; // what holds the text: "pointer", "touch", or "bar" for a pointer that has come to the scrollbar
   #heldUntil = 0;
@@ -42,11 +50,14 @@ export class Follow {
   #touched = null;
   #events = new AbortController();
 
-  /** `scroller` is scrolled, `jump` the button that leads to its end. While `isWelcome()`, it is read from its beginning. */
-  constructor(scroller, jump, isWelcome) {
+  /** `scroller` is scrolled, `jump` the button that leads to its end. While `isWelcome()`, it is read from its beginning.
+   * `question()` returns the element of the last question. */
+  constructor(scroller, jump, isWelcome, question) {
     this.#scroller = scroller;
     this.#jump = jump;
     this.#isWelcome = isWelcome;
+    this.#question = question;
+    scroller.append(this.#room);
     const { signal } = this.#events;
     const listen = (target, kinds, act) => {
       for (const kind of kinds.split(" ")) target.addEventListener(kind, act, { passive: true, signal });
@@ -60,6 +71,7 @@ export class Follow {
     listen(window, "pointerup pointercancel blur", () => this.#held === "pointer" && this.#hold(""));
     listen(window, "pointermove", ({ buttons }) => this.#held === "pointer" && !buttons && this.#hold("")); // the release was not told
     listen(jump, "click", () => this.#jumpToEnd());
+    jump.addEventListener("pointerdown", (event) => event.preventDefault(), { signal }); // the focus stays where it is
     const resized = new ResizeObserver(() => this.#update());
     for (const element of [scroller, ...scroller.children]) resized.observe(element);
     const endUpdates = afterFlush(() => this.#update());
@@ -80,18 +92,109 @@ export class Follow {
     this.#update();
   }
 
+  /** Show the last question at the top, and leave room below it for its answer. */
+  toQuestion() {
+    const question = this.#question();
+    if (!question) return;
+    this.#makesRoom = true;
+    this.#stay([{ id: question.dataset.id, offset: this.#offsetOf(question) }]);
+  }
+
+  /** Show a message at the top. Returns whether it is there. */
+  toMessage(id) {
+    const isThere = Boolean(this.#messageOf(id));
+    if (isThere) this.#stay([{ id, offset: ABOVE_MESSAGE }]);
+    return isThere;
+  }
+
+  /** Follow the end from now on, if it is what is read. */
+  goOn() {
+    this.#look();
+    if (this.#isAtEnd && !this.#room.offsetHeight) this.#turn(true);
+  }
+
+  /** Where the reader is, for `restore`; null at an end that is followed. */
+  get place() {
+    if (this.#isFollowing || this.#isWelcome() || !this.#scroller.clientHeight) return null;
+    const marks = this.#marks.length ? this.#marks : placeOf(this.#scroller);
+    return marks.length ? { marks, makesRoom: this.#makesRoom } : null;
+  }
+
+  /** Return to a place; to the end if none of its messages is there. */
+  restore(place) {
+    if (!place?.marks.some(({ id }) => this.#messageOf(id))) return;
+    this.#makesRoom = place.makesRoom;
+    this.#stay(place.marks);
+  }
+
+  /** Keep the reader's place while `change()` replaces messages. */
+  keep(change) {
+    const { place } = this;
+    change();
+    this.restore(place);
+  }
+
+  #stay(marks) {
+    this.#turn(false);
+    this.#marks = marks;
+    this.#update();
+  }
+
+  #messageOf(id) {
+    return this.#scroller.querySelector(`:is(.user, .answer)[data-id="${CSS.escape(id)}"]`);
+  }
+
+  /** Return how far below the top a question begins, in pixels. */
+  #offsetOf(question) {
+    return Math.min(ABOVE_MESSAGE, Math.round(this.#scroller.clientHeight * LARGEST_QUESTION) - question.offsetHeight);
+  }
+
   #jumpToEnd() {
     const hadFocus = this.#jump.getRootNode().activeElement === this.#jump;
     this.toEnd();
-    if (hadFocus) this.#scroller.focus({ preventScroll: true }); // the button that had it goes
+    if (!hadFocus) return;
+    const last = [...this.#scroller.querySelectorAll(":is(.turn, .user)")].at(-1) ?? this.#scroller;
+    last.tabIndex = -1;
+    last.focus({ preventScroll: true }); // the button that had it goes
   }
 
-  /** Scroll to the end, if that is followed and nothing holds the text. */
+  /** Scroll to the end if that is followed, or back to the reader's place, unless something holds the text. */
   #update() {
+    if (!this.#held) this.#fitRoom();
     this.#look();
-    if (!this.#isFollowing || this.#held || this.#isWelcome() || !this.#scroller.clientHeight) return;
-    scrollToEnd(this.#scroller);
+    if (this.#held || this.#isWelcome() || !this.#scroller.clientHeight) return;
+    if (this.#isFollowing) scrollToEnd(this.#scroller);
+    else this.#toMarks();
     this.#top = this.#scroller.scrollTop;
+    this.#showJump();
+  }
+
+  /** Make room below a short answer, which its growth takes up. */
+  #fitRoom() {
+    const question = this.#makesRoom && this.#scroller.clientHeight ? this.#question() : null;
+    let height = 0;
+    if (question) {
+      const needed = this.#room.getBoundingClientRect().top - question.getBoundingClientRect().top;
+      height = Math.max(0, Math.ceil(this.#scroller.clientHeight - this.#offsetOf(question) - needed));
+    }
+    this.#room.style.height = `${height}px`;
+  }
+
+  #toMarks() {
+    const mark = this.#marks.find(({ id }) => this.#messageOf(id));
+    if (!mark) return;
+    const offset = this.#messageOf(mark.id).getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
+    const distance = offset - mark.offset;
+    if (Math.abs(distance) >= 1) this.#scroller.scrollTop += distance;
+  }
+
+  get #isAtEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    return scrollTop >= scrollHeight - clientHeight - 1;
+  }
+
+  #showJump() {
+    this.#jump.hidden = this.#isFollowing || this.#isAtEnd;
   }
 
   /** See whether the reader has moved. */
@@ -99,30 +202,39 @@ export class Follow {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     if (!clientHeight) return; // hidden
     const end = scrollHeight - clientHeight;
-    const isAtEnd = scrollTop >= end - 1;
     // A layout whose end is higher takes the position with it: only while the end has stayed is it the reader who went up.
-    if (scrollTop < this.#top && end === this.#end && !isAtEnd) this.#turn(false);
-    if (scrollTop > this.#top && scrollTop >= Math.min(end, this.#wanted) - 1) this.#turn(true);
+    if (scrollTop < this.#top && end === this.#end && !this.#isAtEnd) this.#turn(false);
+    if (scrollTop > this.#top && scrollTop >= Math.min(end, this.#wanted) - 1 && !this.#room.offsetHeight) this.#turn(true);
+    if (scrollTop !== this.#top && end === this.#end) this.#marks = [];
     if (this.#isWelcome()) this.#turn(true);
     this.#top = scrollTop;
     this.#end = end;
-    this.#jump.hidden = this.#isFollowing || isAtEnd;
+    this.#showJump();
   }
 
   #turn(isFollowing) {
     this.#isFollowing = isFollowing;
+    this.#marks = [];
     this.#wanted = Infinity;
+    this.#anchor();
+  }
+
+  /** Let the browser keep in place what is read. An end that is followed, and what is held, are moved by nobody else. */
+  #anchor() {
+    this.#scroller.style.overflowAnchor = this.#isFollowing || this.#held ? "none" : "auto";
   }
 
   #goUp() {
+    this.#marks = [];
     if (this.#scroller.scrollTop > 0) this.#turn(false);
     this.#look();
   }
 
   #goDown() {
     this.#look();
+    this.#marks = [];
     this.#wanted = this.#end;
-    if (this.#top >= this.#end - 1) this.#turn(true);
+    if (this.#top >= this.#end - 1 && !this.#room.offsetHeight) this.#turn(true);
   }
 
   #wheeled({ deltaX, deltaY, ctrlKey, shiftKey, target }) {
@@ -182,6 +294,7 @@ export class Follow {
     if (held === this.#held) return;
     this.#held = held;
     this.#wanted = Infinity;
+    this.#anchor();
     if (isBar) this.#freeze(true);
     if (held) return;
     this.#freeze(false);

@@ -4,6 +4,7 @@ import { announce, byId } from "./dom.js";
 import { make } from "./elements.js";
 import { dayAndTime, gettext } from "./i18n.js";
 import { copyText } from "./shared.js";
+import { toast } from "./toast.js";
 
 async function ask(address, method) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -32,6 +33,12 @@ export async function openShare(address) {
     const { shares } = await asked;
     if (number === newest) list.replaceChildren(...shares.map(entry));
   };
+  const revoke = (id) => attempt(async () => {
+    await ask(`${address}${id}/revoke/`, "POST");
+    await show(ask(address, "GET"));
+    announce(gettext("Link revoked"));
+    byId("share-make").focus();
+  });
   const entry = ({ id, url, created_at: made }) => {
     const copy = make("button.button", { type: "button" }, gettext("Copy"));
     copy.onclick = async () => {
@@ -39,19 +46,15 @@ export async function openShare(address) {
       copy.textContent = gettext("Copied");
       announce(gettext("Link copied"));
     };
-    const revoke = () => attempt(async () => {
-      await ask(`${address}${id}/revoke/`, "POST");
-      await show(ask(address, "GET"));
-      announce(gettext("Link revoked"));
-      byId("share-make").focus();
-    });
     const when = dayAndTime(new Date(made));
     const link = make("a", { href: url, target: "_blank", rel: "noopener", dir: "ltr" }, url);
-    return make("li", {}, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: revoke, "aria-label": gettext("Revoke the link of %(time)s", { time: when }) }, gettext("Revoke")));
+    return make("li", { "data-share": id }, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: () => revoke(id), "aria-label": gettext("Revoke the link of %(time)s", { time: when }) }, gettext("Revoke")));
   };
   byId("share-make").onclick = () => attempt(async () => {
+    const before = new Set([...list.children].map(({ dataset }) => dataset.share));
     await show(ask(address, "POST"));
-    announce(gettext("Link made"));
+    const made = [...list.children].find(({ dataset }) => !before.has(dataset.share));
+    toast(gettext("Link made"), { undo: made && (() => revoke(made.dataset.share)) });
     list.querySelector("button")?.focus();
   });
   list.replaceChildren();

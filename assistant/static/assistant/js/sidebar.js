@@ -3,6 +3,7 @@
 import { announce, byId, frame } from "./dom.js";
 import { make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
+import { toast } from "./toast.js";
 
 const SEARCH_AFTER = 200; // milliseconds after the last keystroke
 const DAY = 86_400_000; // milliseconds
@@ -17,17 +18,18 @@ export class Sidebar {
   #base;
   #current;
   #onRename;
-  #onDelete;
+  #onLeave;
   #request = 0;
+  #deleted = new Set(); // ids of those that can still be taken back
   #pages = 1;
   #nearEnd = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && this.#more());
 
-  /** `onRename(title)` and `onDelete(next)` are called when the open conversation is renamed or deleted. */
-  constructor({ base, current, onRename, onDelete }) {
+  /** `onRename(title)` is called when the open conversation is renamed, and `onLeave(address)` when another takes its place. */
+  constructor({ base, current, onRename, onLeave }) {
     this.#base = base;
     this.#current = current;
     this.#onRename = onRename;
-    this.#onDelete = onDelete;
+    this.#onLeave = onLeave;
     this.#tabs = new BroadcastChannel(`conversations ${base}`);
     this.#tabs.onmessage = () => this.refresh();
     this.#list.addEventListener("click", (event) => this.#clicked(event));
@@ -47,6 +49,9 @@ export class Sidebar {
       this.#archive.setAttribute("aria-pressed", String(isOn));
       this.#start();
     });
+    const file = byId("import-file");
+    byId("import").addEventListener("click", () => file.click());
+    file.addEventListener("change", () => this.#import(file));
     byId("sidebar").addEventListener("keydown", (event) => this.#move(event));
     this.#drawer();
     this.#arrange();
@@ -123,9 +128,10 @@ export class Sidebar {
   /** Show times in the reader's zone, and put the days above the conversations of each. */
   #arrange() {
     for (const old of this.#list.querySelectorAll("[data-day]")) old.remove();
+    for (const item of this.#list.querySelectorAll(".conversation")) item.hidden = this.#deleted.has(item.dataset.id);
     const today = new Date().setHours(0, 0, 0, 0);
     let day = "";
-    for (const item of this.#list.querySelectorAll(".conversation")) {
+    for (const item of this.#list.querySelectorAll(".conversation:not([hidden])")) {
       const time = item.querySelector("time");
       const moment = new Date(time.dateTime);
       localise(time, moment);
@@ -139,17 +145,38 @@ export class Sidebar {
     if (more) this.#nearEnd.observe(more);
   }
 
-  async #post(id, what, fields = {}) {
+  #post(id, what, fields = {}) {
+    return this.#send(`c/${id}/${what}/`, new URLSearchParams(fields));
+  }
+
+  /** Make a conversation of an export that was chosen, and go there. */
+  async #import(input) {
+    const [file] = input.files;
+    input.value = ""; // the same file can be chosen again
+    const body = new FormData();
+    body.append("file", file);
+    try {
+      const { next } = await this.#send("import/", body, false);
+      this.changed();
+      this.#onLeave(next);
+      toast(gettext("Imported"));
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+
+  async #send(path, body, outlivesPage = true) {
     const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
-    const answer = await fetch(`${this.#base}c/${id}/${what}/`, {
+    const answer = await fetch(`${this.#base}${path}`, {
       method: "POST",
       headers: { "X-CSRFToken": token },
-      body: new URLSearchParams(fields),
+      body,
       redirect: "error",
+      keepalive: outlivesPage, // it may be asked for as the page is left
     });
-    const body = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
-    if (!answer.ok) throw new Error(body.error ?? gettext("This did not work. Reload the page and try again."));
-    return body;
+    const result = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
+    if (!answer.ok) throw new Error(result.error ?? gettext("This did not work. Reload the page and try again."));
+    return result;
   }
 
   /** Pin or archive a conversation, or take that back, as the menu's button says. `menu` has that button. */
@@ -160,10 +187,11 @@ export class Sidebar {
       await this.#post(id, what, { on: isOn ? "1" : "0" });
       button.setAttribute("aria-pressed", String(isOn));
       button.textContent = button.dataset[isOn ? "on" : "off"];
-      announce(what === "pin" ? (isOn ? gettext("Pinned") : gettext("Not pinned any more")) : isOn ? gettext("Archived") : gettext("Restored"));
+      if (what === "pin") announce(isOn ? gettext("Pinned") : gettext("Not pinned any more"));
+      else toast(isOn ? gettext("Archived") : gettext("Restored"), { undo: () => this.mark(id, what, menu) });
       this.changed();
     } catch (error) {
-      announce(error.message);
+      toast(error.message);
     }
   }
 
@@ -230,26 +258,33 @@ export class Sidebar {
     });
   }
 
+  /** Take a conversation off the list, and delete it once that cannot be taken back any more. */
   #delete(item) {
-    const dialog = byId("confirm-delete");
-    const problem = byId("confirm-error");
-    byId("confirm-name").textContent = item.querySelector(".title").textContent;
-    problem.hidden = true;
-    byId("confirm-yes").onclick = async (event) => {
-      event.preventDefault();
-      try {
-        const { next } = await this.#post(item.dataset.id, "delete");
-        dialog.close();
-        announce(gettext("Conversation deleted"));
-        this.#tabs.postMessage("changed");
-        if (item.dataset.id === this.#current) this.#onDelete(next);
-        item.remove();
-      } catch (error) {
-        problem.textContent = error.message;
-        problem.hidden = false;
-      }
+    const { id } = item.dataset;
+    const isOpen = id === this.#current;
+    const show = () => {
+      this.#deleted.delete(id);
+      this.#arrange();
     };
-    dialog.showModal();
+    this.#deleted.add(id);
+    this.#arrange();
+    if (isOpen) this.#onLeave(this.#base);
+    toast(gettext("“%(title)s” is deleted", { title: item.querySelector(".title").textContent }), {
+      undo: () => {
+        show();
+        if (isOpen) this.#onLeave(`${this.#base}c/${id}/`);
+      },
+      keep: async () => {
+        try {
+          await this.#post(id, "delete");
+          this.changed();
+        } catch (error) {
+          show();
+          toast(error.message);
+        }
+      },
+    });
+    this.#search.focus({ preventScroll: true }); // the button that had it goes
   }
 
   /** Go to the search, from anywhere on the page. */

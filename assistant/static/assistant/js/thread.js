@@ -1,7 +1,7 @@
 /* One conversation on a connection: starts runs, attaches after a reconnect, and passes on every event exactly once. */
 
 import { gettext } from "./i18n.js";
-import { newId } from "./shared.js";
+import { isPending, newId } from "./shared.js";
 
 const VERSION = "1.0";
 const FORWARDED = { render: "html" };
@@ -66,6 +66,11 @@ export class Thread {
 
   get isBusy() {
     return Boolean(this.running || this.#pending);
+  }
+
+  /** Whether the last run waits for a decision of the person. */
+  get awaitsDecision() {
+    return !this.isBusy && this.#open.some((interrupt) => !isPending(interrupt));
   }
 
   /** Why the pending input has not reached the server, as a sentence; empty if it was sent. */

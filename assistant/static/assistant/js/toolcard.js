@@ -3,7 +3,7 @@
 import { icon, make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
 import { TOOL_STATES, duration, inLocalTime, isPending, touch } from "./shared.js";
-import { brief, label, parse, shown } from "./values.js";
+import { brief, isNothing, label, parse, shown } from "./values.js";
 
 const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved", "pending"]);
 // The states of calls that the run has ended for.
@@ -13,6 +13,8 @@ const FORMS = { ok: "check", error: "cross", timeout: "cross", awaiting_approval
 const LATE_ENDS = { ok: gettext("Timed out, completed later"), error: gettext("Timed out, failed later") };
 // The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
+// A shorter call is not told its time, in milliseconds.
+const WORTH_SAYING = 1000;
 
 /** Return the name of the icon of a state: states are told apart by their forms and words, not by colour alone. */
 export const formOfState = (state) => FORMS[state] ?? "slash";
@@ -104,6 +106,7 @@ export class ToolCard {
   /** The state in words. */
   get stateText() {
     if (this.#state === "awaiting_approval" && this.asksQuestion) return gettext("Needs your answer");
+    if (this.#isEmpty) return gettext("Nothing found");
     return this.#late || (TOOL_STATES[this.#state] ?? this.#state);
   }
 
@@ -113,6 +116,10 @@ export class ToolCard {
 
   get argumentsValue() {
     return parse(this.#arguments.join(""));
+  }
+
+  get #isEmpty() {
+    return this.#state === "ok" && isNothing(this.#display ?? this.resultValue);
   }
 
   /** Why a call was refused, where people are told; else undefined. */
@@ -198,9 +205,10 @@ export class ToolCard {
     const { element } = this;
     if (element.dataset.state !== this.#state || !this.#sign.firstChild) this.#sign.replaceChildren(icon(formOfState(this.#state)));
     element.dataset.state = this.#state;
+    element.toggleAttribute("data-nothing", this.#isEmpty);
     this.#name.textContent = this.title;
     this.#stateText.textContent = this.stateText;
-    this.#time.textContent = this.#duration === null ? "" : duration(this.#duration);
+    this.#time.textContent = this.#duration >= WORTH_SAYING ? duration(this.#duration) : "";
     if (this.#areArgumentsStale) this.#showArguments();
     if (this.#isResultStale) this.#showResult();
     this.#showProgress();
@@ -351,7 +359,8 @@ class Activity {
     const names = new Map();
     for (const { title } of this.#cards) names.set(title, (names.get(title) ?? 0) + 1);
     this.#names.textContent = [...names].map(([title, times]) => (times > 1 ? `${title} × ${times}` : title)).join(", ");
-    this.#time.textContent = state === "running" ? "" : duration(this.#cards.reduce((sum, card) => sum + card.milliseconds, 0));
+    const milliseconds = this.#cards.reduce((sum, card) => sum + card.milliseconds, 0);
+    this.#time.textContent = state === "running" || milliseconds < WORTH_SAYING ? "" : duration(milliseconds);
     const isPart = count && count < this.#cards.length;
     const words = this.#cards.find((card) => card.state === state)?.stateText ?? TOOL_STATES[state] ?? state;
     this.#state.textContent = isPart ? gettext("%(count)s of %(total)s: %(state)s", { count, total: this.#cards.length, state: words.toLocaleLowerCase(locale) }) : words;

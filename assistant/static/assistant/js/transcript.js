@@ -4,9 +4,11 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
+import { failureText } from "./failures.js";
 import { Footers } from "./footers.js";
+import { Groups } from "./groups.js";
 import { gettext, ngettext } from "./i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "./shared.js";
+import { canGoOn, describedFile, filesOf, saidOf, switchedLines, textOf, touch, whyCut, wholeId } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { Decisions, ToolCard, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
@@ -22,8 +24,6 @@ const ANNOUNCED_CHARACTERS = 400;
 const QUEUED = "queued";
 // The answers of a turn, without those of delegates.
 const OWN_ANSWERS = ":scope > .items > .answer";
-// Turns are in groups, and the browser skips the layout of groups out of view: a long history must not slow a new answer.
-const GROUP_SIZE = 20;
 
 export class Transcript {
   #root;
@@ -41,6 +41,8 @@ export class Transcript {
   #actions;
   #versions;
   #wait;
+  #groups;
+  #thinking = piece("thinking");
 
   /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text, files), uploads,
    * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), details (name and script of what
@@ -50,12 +52,13 @@ export class Transcript {
     this.#name = assistantName;
     this.#actions = actions;
     this.#wait = new Wait(isSmall);
+    this.#groups = new Groups(root, (turn) => this.#equip(turn));
     this.#versions = new Versions(root, { show: (id) => actions.show(id), announce });
     this.#footers = new Footers({
       turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
       textOf: (turn) => this.#textsOf(turn).join("\n\n"),
       models: () => models,
-      again: (model) => actions.again(this.#lastQuestion(), model),
+      again: (model) => actions.again(this.#lastMessage(), model),
       rate: (...rating) => actions.rate(...rating),
       announce,
       cite: (turn) => this.#cite(turn),
@@ -79,8 +82,7 @@ export class Transcript {
     bubble.hidden = !text;
     const files = filesOf(message.content);
     if (files.length) bubble.before(make("div.attached", {}, ...files.map((file) => mediaShown(describedFile(file, this.#actions.uploads)))));
-    this.#addTools(article, message);
-    this.#append(article);
+    this.#groups.append(article);
   }
 
   #addTools(article, message) {
@@ -105,18 +107,10 @@ export class Transcript {
     this.#versions.refocus();
   }
 
-  #append(turn) {
-    let group = this.#root.lastElementChild;
-    if (!group || group.childElementCount >= GROUP_SIZE) {
-      group = document.createElement("div");
-      group.className = "group";
-      this.#root.append(group);
-    }
-    group.append(turn);
-  }
-
-  get #lastTurn() {
-    return this.#root.lastElementChild?.lastElementChild;
+  /** Add the buttons of a turn. */
+  #equip(turn) {
+    if (turn.classList.contains("user")) this.#addTools(turn, turn.message);
+    else if (turn.querySelector(OWN_ANSWERS)) this.#footers.restore(turn, this.#idsOf(turn));
   }
 
   #userTurn(messageId) {
@@ -145,13 +139,13 @@ export class Transcript {
 
   #openTurn() {
     if (this.#turn) return this.#turn;
-    const last = this.#lastTurn;
+    const last = this.#groups.lastTurn;
     if (last?.classList.contains("assistant")) {
       this.#turn = last;
     } else {
       this.#turn = piece("turn");
       this.#turn.setAttribute("aria-label", this.#name);
-      this.#append(this.#turn);
+      this.#groups.append(this.#turn);
     }
     return this.#turn;
   }
@@ -186,29 +180,48 @@ export class Transcript {
   working(isWorking) {
     this.#root.setAttribute("aria-busy", String(isWorking));
     if (isWorking) this.#footers.mark(null);
-    if (isWorking) this.#openTurn();
-    this.#turn?.classList.toggle("working", isWorking);
-    if (isWorking) this.#wait.begin(this.#turn.querySelector(":scope > .thinking > .awaited"));
-    else this.#settleTurn();
+    if (!isWorking) {
+      const last = this.#settleTurn();
+      if (last?.querySelector(OWN_ANSWERS)) this.#footers.mark(last);
+      return;
+    }
+    const turn = this.#openTurn();
+    turn.classList.add("working");
+    if (this.#thinking.parentElement !== turn) turn.querySelector(":scope > .items").after(this.#thinking);
+    this.#wait.begin(this.#thinking.querySelector(".awaited"));
   }
 
+  /** The assistant's turn is over. Returns its element, if the last turn is one. */
   #settleTurn() {
     this.#wait.end();
-    const turn = this.#turn ?? this.#lastTurn;
-    if (!turn?.classList.contains("assistant")) return;
+    this.#thinking.remove();
+    const turn = this.#turn ?? this.#groups.lastTurn;
+    if (!turn?.classList.contains("assistant")) return null;
     turn.classList.remove("working");
-    if (turn.querySelector(OWN_ANSWERS)) this.#footers.mark(turn);
     for (const answer of this.#answers.values()) answer.isStreaming = false;
     this.#turn = null;
+    return turn;
   }
 
   #textsOf(turn) {
     return [...turn.querySelectorAll(OWN_ANSWERS)].map((element) => this.#answers.get(element.dataset.id).text.trim());
   }
 
-  #lastQuestion() {
-    const article = [...this.#root.querySelectorAll(".turn.user")].at(-1);
-    return article ? article.message : null;
+  /** The element of the last question; undefined if there is none. */
+  get lastQuestion() {
+    return [...this.#root.querySelectorAll(".turn.user")].at(-1);
+  }
+
+  #lastMessage() {
+    return this.lastQuestion?.message ?? null;
+  }
+
+  /** Let a message stand out for a moment: it was looked for. */
+  light(messageId) {
+    const found = this.#userTurn(messageId) ?? this.#answers.get(messageId)?.element.closest(".turn");
+    if (!found) return;
+    found.classList.add("hit");
+    found.addEventListener("animationend", () => found.classList.remove("hit"), { once: true });
   }
 
   /** Show what the server knows of answers. */
@@ -216,10 +229,14 @@ export class Transcript {
     this.#footers.details(messages);
   }
 
+  #idsOf(turn) {
+    return [...turn.querySelectorAll(OWN_ANSWERS)].map(({ dataset }) => dataset.id);
+  }
+
   async #cite(turn) {
     await this.#citePassages(turn);
     for (const { name, script } of this.#actions.details ?? []) {
-      const details = this.#footers.of(turn).added(name);
+      const details = this.#footers.added(this.#idsOf(turn), name);
       if (!details.length) continue;
       const { show } = await import(script);
       show({ turn, details, answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, announce });
@@ -227,13 +244,13 @@ export class Transcript {
   }
 
   async #citePassages(turn) {
-    const { passages } = this.#footers.of(turn);
+    const passages = this.#footers.passages(this.#idsOf(turn));
     if (!passages.length) return;
     const { citeSources } = await import("./sources.js");
     const answers = turn.querySelectorAll(OWN_ANSWERS);
     const list = citeSources(passages, [...answers], (...shown) => this.#actions.passage(...shown));
     turn.querySelector(":scope > .sources")?.remove();
-    this.#footers.of(turn).element.before(list);
+    turn.querySelector(":scope > .items").after(list);
   }
 
   /** Show what became of a rating. */
@@ -401,7 +418,7 @@ export class Transcript {
   ended(event, isLive) {
     this.#removeNotice(this.#openTurn(), QUEUED);
     const outcome = event.outcome?.type;
-    if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code, isLive);
+    if (event.type === "RUN_ERROR") this.#fail(this.#reasonOf(event), RETRYABLE.has(event.code) || !event.code, isLive);
     else if (outcome === "cancelled") this.#addStop();
     else if (outcome === "interrupt") this.#decisions.ask(event.outcome.interrupts, (id) => this.#card(id), this.#actions);
     else this.#offerToGoOn();
@@ -409,10 +426,14 @@ export class Transcript {
     this.working(false);
     if (outcome === "interrupt") this.#footers.mark(null);
     if (!isLive) return;
-    if (event.type === "RUN_ERROR") announce(gettext("The answer failed. %(reason)s", { reason: inLocalTime(event.message) }));
+    if (event.type === "RUN_ERROR") announce(gettext("The answer failed. %(reason)s", { reason: this.#reasonOf(event) }));
     else if (outcome === "cancelled") announce(gettext("The answer was stopped."));
     else if (outcome === "interrupt") announce(saidOf(event.outcome.interrupts));
     else announce(gettext("Answer complete. %(text)s", { text: shortened(said) }));
+  }
+
+  #reasonOf(event) {
+    return failureText(event, this.#actions.audience);
   }
 
   /** Offer to go on with an answer that ends with a note that it was cut off. */
@@ -436,7 +457,7 @@ export class Transcript {
   #fail(message, canRetry, isLive) {
     const items = this.#openTurn().querySelector(":scope > .items");
     const box = piece("error");
-    box.querySelector(".failure-text").textContent = inLocalTime(message);
+    box.querySelector(".failure-text").textContent = message;
     box.querySelector("button").hidden = !canRetry;
     box.dataset.asks = isToBeAskedAgain(items, isLive) ? "again" : "";
     items.append(box);
@@ -461,15 +482,18 @@ export class Transcript {
     const users = new Map([...this.#root.querySelectorAll(".turn.user")].map((article) => [article.dataset.id, article]));
     this.#turn = null;
     this.#cards = new Map();
-    this.#root.replaceChildren();
+    this.#groups.empty();
     for (const { element } of [...this.#answers.values(), ...this.#reasonings.values()]) if (!element.closest(".agent")) element.remove();
     for (const message of messages) {
       if (message.role === "user") {
         this.#settleTurn();
         const kept = users.get(message.id);
-        if (kept) this.#append(kept);
-        else this.addUser(message);
-        if (kept) this.#addTools(kept, message);
+        if (kept) {
+          kept.message = message;
+          this.#groups.append(kept);
+        } else {
+          this.addUser(message);
+        }
         this.note(message.id, "");
         this.#turn = null;
       } else {
@@ -478,11 +502,13 @@ export class Transcript {
     }
     if (pending && !messages.some((message) => message.id === pending.id)) {
       const kept = users.get(pending.id);
-      if (kept) this.#append(kept);
+      if (kept) this.#groups.append(kept);
       else this.addUser(pending);
       this.#turn = null;
     }
     for (const line of switchedLines([], this.#toolsOff)) this.#addNotice(line);
+    for (const turn of this.#root.querySelectorAll(".turn.assistant")) touch({ flush: () => this.#cite(turn) }); // after their answers
+    this.#groups.settle();
   }
 
   #addStored(message, oldCards) {
@@ -532,7 +558,7 @@ export class Transcript {
     const button = event.target.closest("[data-action]");
     const action = button?.dataset.action;
     if (action === "retry") {
-      this.#actions.retry(button.closest(".failure").dataset.asks ? this.#lastQuestion() : null);
+      this.#actions.retry(button.closest(".failure").dataset.asks ? this.#lastMessage() : null);
     } else if (action === "copy-code") {
       await copyText(button.closest("[data-code]").querySelector("code").textContent);
       confirmCopy(button, gettext("Copied"));

@@ -70,6 +70,14 @@ export function shown(value) {
   return block;
 }
 
+/** Whether a result lists nothing: an empty list, or an object with empty lists and nothing else to say. */
+export function isNothing(value) {
+  if (Array.isArray(value)) return !value.length;
+  if (!isRecord(value)) return false;
+  const parts = Object.values(value);
+  return parts.some(Array.isArray) && parts.every((part) => (Array.isArray(part) ? !part.length : !part));
+}
+
 /** Return a value shortened to one line, for a card's summary. */
 export function brief(value) {
   if (!isRecord(value)) return "";

@@ -18,7 +18,7 @@ from tests.contrib.end_users.minting import allow, backend
 from tests.services.branding.test_images import SVG, ico, png
 
 pytestmark = pytest.mark.django_db
-TEXTS = {"name": "Acme Desk", "accent": "#8a3a8f", "greeting": "What can we do?"}
+TEXTS = {"name": "Acme Desk", "accent": "#8a3a8f", "greeting": "What can we do?", "ai_notice_place": "start"}
 
 
 def tab(tenant: Tenant) -> str:

@@ -14,6 +14,8 @@ const HOME = new URL(import.meta.url).origin;
 /** The widgets that open from a button, one at a time. */
 const floating = () => [...document.querySelectorAll("tenant-assistant:not([inline])")];
 
+const AI_NOTICE = gettext("You are talking with an AI, not with a person. Its answers are generated and can be wrong.");
+
 class TenantAssistant extends HTMLElement {
   #panel = null;
   #connection = null;
@@ -95,15 +97,17 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant, brand = {}, files, notices = {}, is_member: isMember }) => {
+        opened: ({ assistant, brand = {}, files, notices: scripts = {}, is_member: isMember }) => {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
           panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : {}));
+          const notices = assistant.notices ?? {};
+          panel.sayAi(notices[language] || notices.default || brand.ai_notice || AI_NOTICE, brand.ai_notice_place);
           this.#dress(brand);
           this.#conversation?.opened();
-          this.#scripts = notices;
-          for (const name of Object.keys(notices)) this.#connection.send({ type: name });
+          this.#scripts = scripts;
+          for (const name of Object.keys(scripts)) this.#connection.send({ type: name });
         },
         received: (event) => (Object.hasOwn(this.#scripts, event.name) && !event.metadata ? this.#showNotice(event.name, event.value) : this.#conversation?.received(event)),
         changed: (state) => {

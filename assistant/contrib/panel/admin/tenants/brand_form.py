@@ -29,7 +29,7 @@ class BrandForm(MergingForm):
 
     class Meta:
         model = Brand
-        fields = ("name", "accent", "greeting", "is_on_sign_in", "shows_model")
+        fields = ("name", "accent", "greeting", "ai_notice", "ai_notice_place", "is_on_sign_in", "shows_model")
 
     def last_save(self) -> LastSave | None:
         return last_entry(tenant=self.instance.tenant, actions=["brand.set"])
@@ -66,7 +66,7 @@ def brand_form(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
     form = BrandForm(request.POST if is_sent else None, request.FILES if is_sent else None, instance=brand)
     return {
         "form": form,
-        "texts": [form[name] for name in ("name", "accent", "greeting")],
+        "texts": [form[name] for name in ("name", "accent", "greeting", "ai_notice", "ai_notice_place")],
         "switches": [form[name] for name in ("is_on_sign_in", "shows_model")],
         "images": [(form[f"{name}_file"], form[f"remove_{name}"], getattr(brand, f"{name}_id")) for name in IMAGES],
     }

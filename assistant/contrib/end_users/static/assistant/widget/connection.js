@@ -19,6 +19,7 @@ const STEADY_AFTER = 5_000;
 export class WidgetConnection {
   state = "idle";
   models = []; // those to choose from for another answer
+  audience = "visitor"; // or "member"
   #tokenUrl;
   #listener;
   #socket = null;
@@ -51,6 +52,7 @@ export class WidgetConnection {
       if (attempt !== this.#attempt) return;
       this.token = grant.token;
       this.models = grant.assistant.other_models ?? [];
+      this.audience = grant.is_member ? "member" : "visitor";
       const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
       url.searchParams.set("language", language);
       const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);

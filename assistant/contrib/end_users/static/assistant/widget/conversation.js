@@ -13,6 +13,7 @@ export class Conversation extends EventTarget {
   #transcript;
   #remember;
   #queue;
+  #sendsQueued = false;
 
   /** Continues the thread `id`, or starts one. `remember(id)` is called with the thread's id, or null if it does not exist. */
   constructor({ connection, panel, id, remember }) {
@@ -29,6 +30,7 @@ export class Conversation extends EventTarget {
       decided: () => panel.focus(), // the focused button was removed
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       models: () => connection.models,
+      audience: () => connection.audience,
       suggest: (text) => this.#write(text),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
       uploads: () => connection.files?.url ?? "",
@@ -114,7 +116,9 @@ export class Conversation extends EventTarget {
   #sendQueued() {
     const files = this.#queue.takeFiles();
     const text = this.#queue.take();
+    this.#sendsQueued = true; // whoever wrote it reads the answer before it
     if (!this.#send(text, "", files)) this.#giveBack({ content: [{ type: "text", text }, ...files] });
+    this.#sendsQueued = false;
   }
 
   changed() {
@@ -131,7 +135,7 @@ export class Conversation extends EventTarget {
         transcript.clearFailures();
         transcript.began();
         if (message) transcript.addUser(message);
-        panel.toEnd();
+        if (!this.#sendsQueued) panel.began(Boolean(message));
       },
       change: () => this.changed(),
       delayed: () => {
@@ -157,7 +161,7 @@ export class Conversation extends EventTarget {
       },
       snapshot: (messages) => {
         const unsent = this.#thread.pendingMessage;
-        transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent);
+        panel.keepPlace(() => transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent));
         this.changed();
       },
       ended: (event, isLive) => {

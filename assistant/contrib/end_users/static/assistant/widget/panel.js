@@ -21,6 +21,7 @@ const NO_ACCESS = new Set(["refused", "signed-out", "forbidden", "no-access"]);
 export class Panel {
   #title = make("h2", { dir: "auto" }, gettext("Assistant"));
   #trouble = make("p.trouble", { hidden: true });
+  #notice = make("p.ai-notice", { role: "note", dir: "auto", hidden: true });
   #welcome = make("div.welcome", { hidden: true });
   #thinking = make("p.thinking", { hidden: true }, gettext("Working on the answer…"));
   #status = make("p.spoken", { role: "status" });
@@ -42,7 +43,7 @@ export class Panel {
   constructor(actions) {
     this.logo = make("img.logo", { alt: "", hidden: true });
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": gettext("Conversation") });
-    this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
+    this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#notice, this.#welcome, this.log, this.#thinking);
     this.#stop = iconButton("stop", gettext("Stop"), () => actions.stop());
     this.#stop.classList.add("stop");
     this.#stop.hidden = true;
@@ -63,7 +64,7 @@ export class Panel {
       form,
       this.#status,
     );
-    this.#follow = new Follow(this.#scroller, jump, () => !this.#welcome.hidden);
+    this.#follow = new Follow(this.#scroller, jump, () => !this.#welcome.hidden, () => [...this.log.querySelectorAll(".user")].at(-1));
     this.#welcome.addEventListener("click", ({ target }) => target.type === "button" && actions.send(target.textContent));
     const submit = (event) => {
       event.preventDefault();
@@ -120,7 +121,7 @@ export class Panel {
   }
 
   get #hasFiles() {
-    return Boolean(this.#tray && !this.#tray.isEmpty);
+    return Boolean(this.#tray?.hasFiles);
   }
 
   /** The tray's files have changed. */
@@ -138,6 +139,13 @@ export class Panel {
     const buttons = starters.map((text) => make("button", { type: "button", dir: "auto" }, text));
     this.#welcome.replaceChildren(...(greeting ? [make("p", { dir: "auto" }, greeting)] : []), ...buttons);
     this.showWelcome();
+  }
+
+  /** Say that an AI answers, at the start of each conversation or above the message box. */
+  sayAi(text, place) {
+    this.#notice.textContent = text;
+    this.#notice.hidden = false;
+    if (place === "box") this.#form.before(this.#notice);
   }
 
   /** Show the welcome if the conversation is empty. */
@@ -178,6 +186,18 @@ export class Panel {
   /** Scroll to the end and follow it. */
   toEnd() {
     this.#follow.toEnd();
+  }
+
+  /** Show the last question at the top, or go on after the user's decision without one. */
+  began(hasQuestion) {
+    this.#welcome.hidden = true;
+    if (hasQuestion) this.#follow.toQuestion();
+    else this.#follow.goOn();
+  }
+
+  /** Keep the reader's place while `change()` replaces messages. */
+  keepPlace(change) {
+    this.#follow.keep(change);
   }
 
   /** Take no more notice of the page. */

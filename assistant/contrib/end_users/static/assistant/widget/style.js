@@ -51,6 +51,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .jump{position:absolute;inset-block-end:9px;left:50%;translate:-50%;z-index:6;display:flex;align-items:center;gap:6px;width:max-content;max-width:90%;padding:5px 14px 5px 9px;border-color:var(--line);border-radius:99px;color:var(--soft);box-shadow:0 4px 18px rgb(0 0 0 / 18%);font-size:14px;font-weight:500}
 .jump svg{width:16px}
 .scroller:focus-visible{outline-offset:-2px}
+.ai-notice{margin:0 0 12px;color:var(--soft);font-size:12px;text-align:center}
 .welcome{display:grid;gap:10px;color:var(--soft);justify-items:start}
 .welcome button{color:var(--ink);text-align:start}
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}

@@ -2,9 +2,10 @@
 
 import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
+import { failureText } from "../js/failures.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, saidOf, switchedLines, textOf, whyCut, wholeId } from "../js/shared.js";
 import { Decisions, ToolCard, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
@@ -25,7 +26,7 @@ export class Transcript {
   #versions;
 
   /** `actions`: retry(question), resume(entries), decided(), media(list), again(question, model), edit(messageId, text, files), uploads(), goOn(),
-   * show(messageId), rate(...), announce(text), suggest(text); and models, those to choose from for another answer. */
+   * show(messageId), rate(...), announce(text), suggest(text), audience(), "visitor" or "member"; and models, those to choose from for another answer. */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
@@ -198,7 +199,7 @@ export class Transcript {
     const outcome = event.outcome?.type;
     if (event.type === "RUN_ERROR") {
       this.#fail(event, isLive);
-      return gettext("The answer failed. %(reason)s", { reason: inLocalTime(event.message) });
+      return gettext("The answer failed. %(reason)s", { reason: failureText(event, this.#actions.audience()) });
     }
     if (outcome === "cancelled") {
       if (this.#root.querySelector(".turn:last-child > .items > :last-child")?.textContent !== STOPPED) this.#addNotice(STOPPED);
@@ -221,11 +222,19 @@ export class Transcript {
 
   /** Show what the server knows of answers. */
   details(messages) {
+    for (const { messageId } of messages) {
+      const turn = this.#answers.get(messageId)?.element.closest(".turn");
+      if (turn) this.#footers.of(turn);
+    }
     this.#footers.details(messages);
   }
 
+  #idsOf(turn) {
+    return [...turn.querySelectorAll(".items > .answer")].map(({ dataset }) => dataset.id);
+  }
+
   async #cite(turn) {
-    const { passages } = this.#footers.of(turn);
+    const passages = this.#footers.passages(this.#idsOf(turn));
     if (!passages.length) return;
     const { citeSources, passageShown } = await import("../js/sources.js");
     for (const old of turn.querySelectorAll(":scope > :is(.sources, .passage)")) old.remove();
@@ -262,11 +271,11 @@ export class Transcript {
     this.#footers.followUps(questions);
   }
 
-  #fail({ message, code }, isLive) {
+  #fail(event, isLive) {
     const asksAgain = isToBeAskedAgain(this.#turn.firstChild, isLive);
     const act = () => this.#actions.retry(asksAgain ? this.#lastQuestion : null);
     const retry = make("button", { type: "button", onclick: act }, gettext("Try again"));
-    this.#place(make("div.failure", {}, make("p", {}, inLocalTime(message)), ...(FINAL.has(code) ? [] : [retry])));
+    this.#place(make("div.failure", {}, make("p", {}, failureText(event, this.#actions.audience())), ...(FINAL.has(event.code) ? [] : [retry])));
   }
 
   focusQuestion() {

@@ -17,6 +17,7 @@ export function allowFiles(panel, connection, files) {
       changed: () => panel.refit(),
       emptied: () => panel.focus(),
       announce: (text) => panel.announce(text),
+      dropped: (text) => panel.showProblem(text),
     });
   };
   const input = make("input", { type: "file", multiple: true, hidden: true, accept: files.accept });
