@@ -14,12 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
 from contextvars import Token
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from opentelemetry import context as otel_context
-from opentelemetry import trace
-from opentelemetry.context import Context
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
 
 T = TypeVar("T")
 
@@ -167,15 +165,19 @@ IS_ON = "tracecontext" in os.environ.get("OTEL_PROPAGATORS", "tracecontext,bagga
 # Characters; the specification asks for at least these.
 MAX_TRACE_STATE = 512
 _NAMES = ("traceparent", "tracestate")
-_propagator = TraceContextTextMapPropagator()
+# The functions below import OpenTelemetry when they are first called: setting Django up does not need it.
 
 
 def parent_in(headers: Mapping[str, str]) -> Context | None:
     """Return the context of the span that a request names in its headers; None if it names none."""
     if not IS_ON or "traceparent" not in headers:
         return None
+    from opentelemetry import trace
+    from opentelemetry.context import Context
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
     given = {name: value for name in _NAMES if (value := headers.get(name)) and len(value) <= MAX_TRACE_STATE}
-    found = _propagator.extract(given, Context())
+    found = TraceContextTextMapPropagator().extract(given, Context())
     return found if trace.get_current_span(found).get_span_context().is_valid else None
 
 
@@ -184,6 +186,9 @@ def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | No
 
     An instrumentation of the server may have done so already, with a span of its own.
     """
+    from opentelemetry import context as otel_context
+    from opentelemetry import trace
+
     if trace.get_current_span().get_span_context().is_valid:
         return None
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers if name[:5] == b"trace"}
@@ -194,19 +199,25 @@ def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | No
 def continue_trace(headers: Mapping[str, str]) -> None:
     """Make the span that `trace_headers` named, if any, the current one, to the end of the current task."""
     if (parent := parent_in(headers)) is not None:
+        from opentelemetry import context as otel_context
+
         otel_context.attach(parent)
 
 
 def detach_parent(token: Token[Context] | None) -> None:
     """Undo `attach_parent`."""
     if token is not None:
+        from opentelemetry import context as otel_context
+
         otel_context.detach(token)
 
 
 def add_trace_context(headers: MutableMapping[str, str]) -> None:
     """Add the current span to the headers of a request, if there is one."""
     if IS_ON:
-        _propagator.inject(headers)
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        TraceContextTextMapPropagator().inject(headers)
 
 
 def trace_headers() -> dict[str, str]:
