@@ -204,7 +204,8 @@ def _tenants_of_people(membership: Any) -> set[str]:
         if field.related_model is user_model
     ]
     found = Membership.objects.filter(user_id__in=people).exclude(role=Role.END_USER)
-    return set(found.exclude(tenant__external_id=None).values_list("tenant__external_id", flat=True))
+    keys = found.exclude(tenant__external_id=None).values_list("tenant__external_id", flat=True)
+    return {key for key in keys if key is not None}
 
 
 def _follow_many_to_many(host: HostTenants, model: type[models.Model], through: type[models.Model]) -> None:

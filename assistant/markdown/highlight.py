@@ -13,7 +13,7 @@ try:
     from pygments.token import STANDARD_TYPES
 except ModuleNotFoundError:  # without the extra `highlighting`
     CAN_HIGHLIGHT = False
-    STANDARD_TYPES = {}
+    STANDARD_TYPES = {}  # type: ignore[misc]  # the package is absent
 else:
     CAN_HIGHLIGHT = True
 

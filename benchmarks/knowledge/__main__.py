@@ -32,7 +32,7 @@ def main() -> None:
         return
     from django.db import transaction
 
-    from assistant.models import Tenant
+    from assistant.models import Document, Tenant
     from assistant.services.knowledge.documents import add_document
     from assistant.services.tenancy.row_scope import all_tenants
 
@@ -40,7 +40,7 @@ def main() -> None:
         tenant, _ = Tenant.objects.get_or_create(slug=options.tenant, defaults={"name": options.tenant})
         tenant.documents.all().delete()
         for source in documents(style=options.style, passages=options.passages):
-            add_document(tenant=tenant, title=source.title, text=source.text, kind=source.kind)
+            add_document(tenant=tenant, title=source.title, text=source.text, kind=Document.Kind(source.kind))
 
 
 if __name__ == "__main__":

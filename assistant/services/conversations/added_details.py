@@ -93,7 +93,7 @@ def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[st
     return found
 
 
-def annotations(added: Mapping[str, Any]) -> list[Annotation]:
+def annotations_in(added: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of an answer with these details, in the order of their places."""
     found = [
         annotation

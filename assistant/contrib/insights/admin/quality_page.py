@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -213,7 +213,7 @@ def _kinds(asked: QualityRequest) -> Sequence[By]:
 def _row(asked: QualityRequest, line: Line, columns: Sequence[Measure]) -> dict[str, Any]:
     key = line.key
     of_assistant = {"assistant": str(key["assistant_id"])} if "assistant_id" in key else {}
-    name, about, query = {
+    described: Mapping[By, Callable[[], tuple[Any, Any, dict[str, str] | None]]] = {
         "assistant": lambda: (key["assistant__name"], key["tenant__name"], of_assistant),
         "prompt": lambda: (
             _("version %(number)s") % {"number": key["prompt_number"]} if key["prompt_number"] else _("no prompt"),
@@ -223,7 +223,8 @@ def _row(asked: QualityRequest, line: Line, columns: Sequence[Measure]) -> dict[
         "model": lambda: (key["model"] or "—", key["provider"], {"model": key["model"], "provider": key["provider"]}),
         "tool": lambda: (key["tool"], "", {"tool": key["tool"]}),
         "tenant": lambda: (key["tenant__name"], "", None),
-    }[asked.by]()
+    }
+    name, about, query = described[asked.by]()
     if query is None:
         url = reverse("admin:assistant_tenant_quality", args=[key["tenant_id"]])
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
@@ -79,7 +78,7 @@ def read_request(request: HttpRequest, *, now: datetime, tenant: Tenant | None =
         tool=given.get("tool", ""),
         period=Period(last=now.astimezone(UTC).date(), days=days if days in PERIODS else 30),
         measure=BY_SLUG.get(given.get("measure", ""), DISLIKED),
-        by=cast(By, by) if by in KINDS else _usual(tenant, assistant),
+        by=by if by in KINDS else _usual(tenant, assistant),
         given=given,
     )
 

@@ -92,7 +92,7 @@ def steps(*, tenant_id: int, now: datetime) -> list[Step]:
     return [step for row in sums for measure in warned if (step := _step(row, measure)) is not None]
 
 
-def _step(row: Mapping[str, int], measure: Measure) -> Step | None:
+def _step(row: Mapping[str, Any], measure: Measure) -> Step | None:
     runs, earlier_runs = row["last_runs"], row["earlier_runs"]
     least = settings.ASSISTANT_QUALITY_WARNING_RUNS
     if runs < least or earlier_runs < EARLIER_RUNS * least:

@@ -21,7 +21,7 @@ from assistant.core.conversation.drafts import REASONING_SUFFIX
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import ToolCall
-from assistant.services.conversations.added_details import annotations, detail_of_event
+from assistant.services.conversations.added_details import annotations_in, detail_of_event
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import as_mapping, decode_event
 from assistant.services.eventlog.log import Entry
@@ -174,7 +174,7 @@ class ResponseEvents:
         opened = self._texts.get(message_id)
         if opened is None:
             return
-        parts = [annotation_part(one) for one in annotations(added)]
+        parts = [annotation_part(one) for one in annotations_in(added)]
         self._output[opened.index]["content"][0]["annotations"] = parts
         where = self._place(opened) | {"content_index": 0}
         for number, part in enumerate(parts):

@@ -17,7 +17,7 @@ from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.models import Assistant
-from assistant.services.conversations.added_details import Annotation, annotations, detail_of_event
+from assistant.services.conversations.added_details import Annotation, annotations_in, detail_of_event
 from assistant.services.conversations.pagination import ClientMessage
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import decode_event
@@ -238,7 +238,7 @@ class Answer:
         if not added or place is None:
             return
         self.told["added"] = dict(added)
-        links = [one for one in annotations(added) if one.url]
+        links = [one for one in annotations_in(added) if one.url]
         if links:
             self.told["annotations"] = [_url_citation(one, place) for one in links]
 

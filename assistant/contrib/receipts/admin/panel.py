@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -54,7 +54,7 @@ class ReceiptAdmin(admin.ModelAdmin[Receipt]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the counts of some days by one kind, and the newest answers with something amiss."""
         if not self.has_view_permission(request):
-            return cast(HttpResponse, super().changelist_view(request, extra_context))
+            return super().changelist_view(request, extra_context)
         by = next((kind for kind in KINDS if kind == request.GET.get("by")), KINDS[0])
         days = next((one for one in DAYS if str(one) == request.GET.get("days")), DAYS[1])
         tenants = reported_tenants(request, PERMISSION)

@@ -55,7 +55,7 @@ def lines_by(by: By, rows: QuerySet[Receipt]) -> list[Line]:
 def answers_amiss(rows: QuerySet[Receipt]) -> Sequence[Receipt]:
     """Return the newest of some receipts with something that no source supports, with run, assistant and tenant."""
     amiss = rows.filter(Q(unsupported__gt=0) | Q(unsupported_actions__gt=0))
-    return amiss.select_related("run__assistant", "tenant").order_by("-created_at")[:MAX_ANSWERS]
+    return list(amiss.select_related("run__assistant", "tenant").order_by("-created_at")[:MAX_ANSWERS])
 
 
 def _grouped(by: By, rows: QuerySet[Receipt]) -> list[Line]:

@@ -39,7 +39,7 @@ class Command(OperatorCommand):
         "addresses, a first assistant, models and columns to read. Nothing is written before you agree."
     )
     works_on_tenants = False
-    requires_system_checks: list[str] = []  # type: ignore[assignment]
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--yes", action="store_true", help="Write without asking.")

@@ -142,10 +142,13 @@ def _found_members(tenant: Any) -> Iterator[Members]:
         yield Members(other, "rows", people[0].name, relation.field.name, (reason,), score)
     for model, target in ((tenant, user), (user, tenant)):
         for field in model._meta.many_to_many:
-            if field.related_model is target and field.remote_field.through._meta.auto_created:
+            through = field.remote_field.through
+            if field.related_model is target and through is not None and through._meta.auto_created:
                 reason = f"{model._meta.label}.{field.name} joins it to users"
-                names = (field.name, "") if model is tenant else ("", field.name)
-                yield Members(field.remote_field.through, "many", *names, (reason,), 6)
+                is_of_tenant = model is tenant
+                user_field = field.name if is_of_tenant else ""
+                tenant_field = "" if is_of_tenant else field.name
+                yield Members(through, "many", user_field, tenant_field, (reason,), 6)
 
 
 def role_field(model: Any) -> Any | None:

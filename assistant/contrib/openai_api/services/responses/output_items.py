@@ -13,7 +13,7 @@ from typing import Any
 
 from assistant.contrib.openai_api.services.responses.ids import file_id, item_id
 from assistant.core.values.messages import Message, ToolCall
-from assistant.services.conversations.added_details import Annotation, annotations
+from assistant.services.conversations.added_details import Annotation, annotations_in
 
 NOTHING_ADDED: Mapping[str, Any] = {}
 
@@ -127,7 +127,9 @@ class ItemWriter:
                 items.append(self.reasoning(message.id, message.reasoning, "completed"))
             if message.content:
                 status = "incomplete" if message.is_partial else "completed"
-                items.append(self.message(message.id, message.content, status, annotations(told.get(message.id, {}))))
+                items.append(
+                    self.message(message.id, message.content, status, annotations_in(told.get(message.id, {})))
+                )
             for call in message.tool_calls:
                 if call.id in pending:
                     own.append(self.function_call(call, "completed"))
