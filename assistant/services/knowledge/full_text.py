@@ -172,7 +172,7 @@ def _candidates(tenant_id: int, words: Sequence[Word]) -> list[int]:
         parts.append(f"SELECT {_ROWS[connection.vendor]} AS pk, {word.rarity:.6f} AS rarity {source}")
         parameters += values
     every = " UNION ALL ".join(parts)
-    statement = f"SELECT pk FROM ({every}) AS found GROUP BY pk ORDER BY SUM(rarity) DESC, pk LIMIT {MAX_CANDIDATES}"  # noqa: S608 - figures and names of our own
+    statement = f"SELECT pk FROM ({every}) AS found GROUP BY pk ORDER BY SUM(rarity) DESC, pk LIMIT {MAX_CANDIDATES}"  # noqa: S608 - figures and names of our own  # nosec B608
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [pk for (pk,) in cursor.fetchall()]
