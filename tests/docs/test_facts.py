@@ -141,7 +141,8 @@ def test_links_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", (*DOCUMENTS, *DECISIONS, ROOT / "SECURITY.md"), ids=lambda path: path.name)
 def test_files_named_in_the_documents_exist(document: Path) -> None:
     named = re.findall(r"`((?!app/|build/)[a-z_]+/[\w./-]+\.(?:py|md|js|json|yaml|html))`", document.read_text())
-    roots = (ROOT, ROOT / "assistant", ROOT / "docs", ROOT / "assistant/static/assistant")
+    panel = ROOT / "assistant/contrib/panel/templates"
+    roots = (ROOT, ROOT / "assistant", ROOT / "docs", ROOT / "assistant/static/assistant", ROOT / "templates", panel)
     missing = {name for name in named if not any((root / name).exists() for root in roots)}
     assert missing - NEW_FILES == set()
 

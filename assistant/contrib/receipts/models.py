@@ -13,18 +13,24 @@ from assistant.models.tenants import Tenant
 class Receipt(models.Model):
     """The receipt of a run's answer: places and sources, never the values themselves."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="+")
-    message_id = models.CharField(max_length=200, help_text=_("The answer, by the id that clients know."))
-    marks = list_field(help_text=_("Of each value its place in the answer, and its sources."))
-    actions = list_field(help_text=_("Actions that the answer claims, and the tool that did each."))
-    values = models.PositiveIntegerField(default=0, help_text=_("Values in the answer."))
-    unsupported = models.PositiveIntegerField(default=0, help_text=_("Values that were found in no source."))
-    unsupported_actions = models.PositiveIntegerField(
-        default=0, help_text=_("Actions that were claimed and that no call has done.")
+    tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    run = models.OneToOneField(Run, verbose_name=_("run"), on_delete=models.CASCADE, related_name="+")
+    message_id = models.CharField(
+        _("message id"), max_length=200, help_text=_("The answer, by the id that clients know.")
     )
-    tools = list_field(help_text=_("The tools that the run has called."))
-    created_at = models.DateTimeField(auto_now_add=True)
+    marks = list_field(verbose_name=_("marks"), help_text=_("Of each value its place in the answer, and its sources."))
+    actions = list_field(
+        verbose_name=_("actions"), help_text=_("Actions that the answer claims, and the tool that did each.")
+    )
+    values = models.PositiveIntegerField(_("values"), default=0, help_text=_("Values in the answer."))
+    unsupported = models.PositiveIntegerField(
+        _("values without a source"), default=0, help_text=_("Values that were found in no source.")
+    )
+    unsupported_actions = models.PositiveIntegerField(
+        _("claims without a call"), default=0, help_text=_("Actions that were claimed and that no call has done.")
+    )
+    tools = list_field(verbose_name=_("tools"), help_text=_("The tools that the run has called."))
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at"]
