@@ -69,6 +69,9 @@ PLAY = """async ([records, heldMost, line]) => {
     whole.append(steps.map(([delta]) => delta).join(""));
     for (const [, blocks] of steps) for (const block of blocks) whole.close(block);
     whole.flush();
+    // The columns of a table stay as wide as they were while it was written.
+    for (const one of answer.element.querySelectorAll("table, th")) one.removeAttribute("style");
+    for (const one of whole.element.querySelectorAll("table, th")) one.removeAttribute("style");
     if (whole.element.outerHTML !== answer.element.outerHTML) found.push({ number, reload: answer.element.outerHTML });
   };
   const first = document.createElement("div");

@@ -11,7 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from assistant.models import Feedback, Tenant, ToolSetting
+from assistant.models import Brand, Feedback, Tenant, ToolSetting
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer
@@ -89,6 +89,10 @@ async def test_time_and_model_are_shown_and_tokens_only_if_the_tenant_wants_it(
 ) -> None:
     await ask(page, "First")
     about = page.locator(".about")
+    await expect(about.locator("time")).to_be_visible()
+    await expect(about).not_to_contain_text("test-model")
+    await Brand.objects.aupdate_or_create(tenant=cast.acme, defaults={"shows_model": True})
+    await page.reload()
     await expect(about).to_contain_text("test-model")
     await expect(about.locator("time")).to_have_attribute("datetime", re.compile("^20"))
     await expect(about).not_to_contain_text("tokens")
