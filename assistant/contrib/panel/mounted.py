@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def _resolved(template: Any) -> Any:
     if isinstance(template, str):
         return _templates().get_template(template)
     if isinstance(template, list | tuple):
-        chosen = _templates().engine.select_template(template)
+        chosen = _templates().engine.select_template([str(name) for name in template])
         return _templates().get_template(str(chosen.name))
     return template
 
@@ -93,7 +92,7 @@ class MountedPanel(PanelSite):
         wanted = request.GET.get("next") or reverse("admin:index", current_app=self.name)
         return redirect_to_login(wanted, str(settings.LOGIN_URL))
 
-    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., HttpResponseBase]:
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Show a page with the panel's own templates and addresses, whatever the project's admin looks like."""
         from assistant.admin.base.own_addresses import shown_at
 

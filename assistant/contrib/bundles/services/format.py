@@ -94,8 +94,9 @@ def _type_of(column: Any) -> Any:
     elif isinstance(column, models.CharField):
         kind = Annotated[str, StringConstraints(min_length=0 if column.blank else 1, max_length=column.max_length)]
     elif isinstance(column, models.DecimalField):
-        places = {"max_digits": column.max_digits, "decimal_places": column.decimal_places}
-        kind = Annotated[Decimal, Field(ge=0, **places)]
+        digits: int | None = column.max_digits
+        places: int | None = column.decimal_places
+        kind = Annotated[Decimal, Field(ge=0, max_digits=digits, decimal_places=places)]
     elif isinstance(column, models.PositiveIntegerField):
         kind = Count
     else:
@@ -108,7 +109,7 @@ def _with_columns(part: type[Part], model: type[models.Model], names: Iterable[s
 
     A file may leave out a column that has a default: it then stays as it is, so that files from before it can be read.
     """
-    columns = [model._meta.get_field(name) for name in names if name not in part.model_fields]
+    columns: list[Any] = [model._meta.get_field(name) for name in names if name not in part.model_fields]
     fields: dict[str, Any] = {
         column.name: (_type_of(column), column.get_default() if column.has_default() else ...) for column in columns
     }

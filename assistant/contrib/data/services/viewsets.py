@@ -144,13 +144,14 @@ def _operations(viewset: Any) -> list[Operation]:
 
     class NamedByAction(AutoSchema):
         def get_operation_id(self) -> str:
-            return str(self.view.action)
+            return str(getattr(self.view, "action", ""))
 
     described = type(viewset.__name__, (viewset,), {"schema": NamedByAction(), "__module__": viewset.__module__})
     router = SimpleRouter()
     router.register("rows", described, basename="rows")
     with GENERATOR_STATS.silence():
-        document = SchemaGenerator(patterns=router.urls).get_schema(request=None, public=True)
+        generator: Any = SchemaGenerator
+        document = generator(patterns=router.urls).get_schema(request=None, public=True)
     return list(operations_of(document))
 
 
@@ -283,8 +284,9 @@ def _narrow(serializer: Any, context: ToolContext, depth: int = 5) -> None:
     """Let fields that name related rows accept those of the tenant alone."""
     inner = getattr(serializer, "child", serializer)
     for one in getattr(inner, "fields", {}).values():
-        relation = one.child_relation if isinstance(one, ManyRelatedField) else one
-        if isinstance(relation, RelatedField) and relation.queryset is not None:
+        relation: Any = one.child_relation if isinstance(one, ManyRelatedField) else one
+        is_related = isinstance(relation, RelatedField)
+        if is_related and relation.queryset is not None:
             rows = relation.queryset.all()
             has_path = not problem_of_path(rows.model)
             relation.queryset = rows.filter(of_tenant(rows.model, context)) if has_path else rows.none()

@@ -78,7 +78,7 @@ def repeat_calls() -> None:
     from assistant.services.toolcalls import run_journal
 
     run_journal.replayed = lambda *_: None  # type: ignore[attr-defined]
-    interrupted_calls.InterruptedCalls.planned = lambda _, plan: plan  # type: ignore[method-assign]
+    interrupted_calls.InterruptedCalls.planned = lambda _, plan: plan  # type: ignore[method-assign, assignment]
 
 
 FAULTS = (
