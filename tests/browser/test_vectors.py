@@ -43,9 +43,12 @@ ALLOWED_TAGS = (
 )
 SHOWN = """() => {
   const all = [...document.querySelectorAll(".answer .closed *")];
+  // The columns of a table keep the widths that they had while it was written.
+  const widths = new Set(["width", "table-layout"]);
+  const isStyled = (one) => [...one.style].some((name) => !one.matches("table, th, td") || !widths.has(name));
   // Formulas have sizes and colours of their own.
   const isFormula = (one) => one.namespaceURI.endsWith("MathML");
-  const isOdd = (one) => one.id || one.name || (isFormula(one) ? one.hasAttribute("href") : one.style.cssText);
+  const isOdd = (one) => one.id || one.name || (isFormula(one) ? one.hasAttribute("href") : isStyled(one));
   const hears = (one) => [...one.attributes].some(({ name }) => name.startsWith("on"));
   return {
     tags: [...new Set(all.filter((one) => !isFormula(one)).map((one) => one.tagName.toUpperCase()))],

@@ -57,6 +57,17 @@ def test_adding_again_replaces_what_has_changed_and_leaves_the_rest(cast: Cast, 
     assert all(is_trusted for *_, is_trusted in rows(cast))
 
 
+def test_files_of_one_name_in_two_folders_replace_none_of_each_other(cast: Cast, folder: Path) -> None:
+    (folder / "prices").mkdir()
+    (folder / "prices" / "returns.md").write_text("# Price of returns\n\nTwo euros.")
+    (folder / "rules" / "again.md").write_text("# Price of returns\n\nThree euros.")
+    with pytest.raises(CommandError, match="1 of 4 files were refused"):
+        add(folder)
+    (folder / "rules" / "again.md").unlink()
+    assert [title for title, *_ in rows(cast)] == ["Price of returns", "Returns policy", "opening hours"]
+    assert "3 unchanged." in add(folder)
+
+
 def test_a_document_of_another_tenant_with_the_title_stays(cast: Cast, folder: Path) -> None:
     theirs = Document.objects.create(tenant=cast.globex, title="Returns policy", text="Theirs.", filename="returns.md")
     add(folder)

@@ -64,21 +64,25 @@ def add_files(
     """Store each file as a document, and yield what became of it.
 
     A document's title is its first heading of level one, else the file's name. A file replaces the document that was
-    read from a file of its name or has its title, in one transaction, so that one of the two is always found.
+    has its title, else the only one that was read from a file of its name, in one transaction, so that one of the two
+    is always found. Files of one call replace none of each other.
     """
+    stored: set[int] = set()
     for path in paths:
         try:
-            yield _add(tenant, path, actor, is_trusted)
+            yield _add(tenant, path, actor, is_trusted, stored)
         except (DocumentError, OSError) as exc:
             yield FileReport(path, "refused", problem=str(exc))
 
 
-def _add(tenant: models.Model, path: Path, actor: audit_trail.Actor, is_trusted: bool) -> FileReport:
+def _add(tenant: models.Model, path: Path, actor: audit_trail.Actor, is_trusted: bool, stored: set[int]) -> FileReport:
     with path.open("rb") as file:
         content = read_file(File(file, name=path.name), uploader=Uploader(f"tenant-{tenant.pk}", is_operator=True))
     title = _title(content, path)
     documents = Document.objects.filter(tenant_id=tenant.pk)
-    known = documents.filter(title=title).first() or documents.filter(filename=content.filename).first()
+    known = documents.filter(title=title).first() or _of_filename(documents, content.filename, stored)
+    if known is not None and known.pk in stored:
+        raise DocumentError(f"Another of these files has the title “{title}”.")
     document = known or Document(tenant_id=tenant.pk)
     before = (document.title, document.text, document.is_trusted)
     document.title = title
@@ -88,6 +92,7 @@ def _add(tenant: models.Model, path: Path, actor: audit_trail.Actor, is_trusted:
     document.is_trusted = is_trusted
     check_document(document=document)
     if known is not None and before == (document.title, document.text, document.is_trusted):
+        stored.add(known.pk)
         return FileReport(path, "unchanged", document.title)
     with transaction.atomic():
         store_document(document=document)
@@ -98,7 +103,14 @@ def _add(tenant: models.Model, path: Path, actor: audit_trail.Actor, is_trusted:
             tenant=document.tenant,
             details={"filename": document.filename, "is_trusted": is_trusted},
         )
+    stored.add(document.pk)
     return FileReport(path, "added" if known is None else "replaced", document.title)
+
+
+def _of_filename(documents: models.QuerySet[Document], filename: str, stored: set[int]) -> Document | None:
+    """Return the document that was read from a file of this name; None if there are several, as of `index.md`."""
+    found = list(documents.filter(filename=filename).exclude(pk__in=stored)[:2])
+    return found[0] if len(found) == 1 else None
 
 
 def _title(content: Content, path: Path) -> str:
