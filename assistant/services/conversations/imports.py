@@ -39,7 +39,7 @@ def signature_of(export: Mapping[str, Any], *, tenant_id: int) -> str:
 def import_conversation(*, member: Member, content: bytes) -> Conversation:
     """Make a conversation of a member from the JSON export of one, with the texts of the path that was shown.
 
-    Calls of tools and files are left out, and answers count as untrusted text.
+    Calls of tools and files are left out, and all of it counts as untrusted text.
 
     Raises:
         ImportRefused: it is too large, no export, changed, or another tenant's; or too many were imported just now.
@@ -110,6 +110,7 @@ def _store(member: Member, assistant: Assistant, title: str, texts: list[tuple[s
             message_id=str(uuid.uuid4()),
             role=role,
             content=text,
-            sources=[IMPORTED] if role == "assistant" else [],
+            # The questions too: the export may be that of a colleague, who must not speak with this member's words.
+            sources=[IMPORTED],
         )
     return made

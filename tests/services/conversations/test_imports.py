@@ -41,7 +41,7 @@ def test_an_export_becomes_a_conversation_of_the_member(alice: Member, export: d
     made = import_conversation(member=alice, content=encoded(export))
     assert (made.tenant_id, made.user_id, made.title) == (alice.tenant_id, alice.user_id, "Parcels")
     texts = list(made.messages.order_by("position").values_list("role", "content", "sources"))
-    assert texts == [("user", "Where is it?", []), ("assistant", "On its way.", [imports.IMPORTED])]
+    assert texts == [("user", "Where is it?", [imports.IMPORTED]), ("assistant", "On its way.", [imports.IMPORTED])]
 
 
 def test_a_changed_export_is_refused(alice: Member, export: dict[str, object]) -> None:
