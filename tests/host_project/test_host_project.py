@@ -158,9 +158,12 @@ def test_the_pages_stand_below_the_projects_own_address(project: Project) -> Non
     page = alice.get("/assistant/t/acme/").text
     assert 'data-base="/assistant/t/acme/"' in page and 'data-socket="/assistant/ws/acme/helper/"' in page
     assert "alice@crm.example" in page
-    links = set(re.findall(r'href="(/assistant/docs/[^"#]*)', stranger.get("/assistant/docs/").text))
+    # Documents are for the project's staff.
+    assert stranger.get("/assistant/docs/").status_code != 200
+    staff = project.visitor("root")
+    links = set(re.findall(r'href="(/assistant/docs/[^"#]*)', staff.get("/assistant/docs/").text))
     assert "/assistant/docs/saas/" in links
-    assert [link for link in links if stranger.get(link).status_code != 200] == []
+    assert [link for link in links if staff.get(link).status_code != 200] == []
 
 
 def test_rest_is_the_same_whatever_the_projects_own_api_is_set_to(project: Project) -> None:
