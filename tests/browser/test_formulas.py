@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,12 @@ class Box:
     def left_of(self, other: Box) -> Box:
         return Box(self.x, self.y, other.x - self.x, self.height)
 
+    @property
+    def whole_rows(self) -> Box:
+        """Without the rows of pixels that are only partly within."""
+        top = math.ceil(self.y)
+        return Box(self.x, top, self.width, math.floor(self.y + self.height) - top)
+
 
 @dataclass(frozen=True)
 class Blackboard:
@@ -104,7 +111,7 @@ class Blackboard:
 async def check_signs(board: Blackboard) -> None:
     for name in ("root", "tall root"):
         root, inner = await board.box(name, "msqrt"), await board.box(name, "msqrt > *")
-        assert (await board.ink(root.left_of(inner)))["rows"] > 0.8, name
+        assert (await board.ink(root.left_of(inner).whole_rows))["rows"] > 0.8, name
     for name, inner_part in (("brackets", "mfrac"), ("matrix", "mtable"), ("cases", "mtable")):
         sign, inner = await board.box(name, "mo[fence]"), await board.box(name, inner_part)
         painted = await board.ink(Box(sign.x, inner.y - 20, sign.width, inner.height + 40))

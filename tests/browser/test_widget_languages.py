@@ -35,7 +35,7 @@ async def test_the_element_says_which_language(
     await page.get_by_label("Nachricht an Acme Support").fill("Hallo")
     await page.keyboard.press("Enter")
     await expect(page.locator("tenant-assistant .failure")).to_have_text(
-        re.compile("^The answer could not be finished")
+        re.compile("^Die Antwort konnte nicht beendet werden")
     )
     assert await language_of(page) == "de"
 

@@ -18,5 +18,5 @@ def test_every_command_that_works_on_tenants_is_an_operators() -> None:
     assert all(isinstance(one, OperatorCommand) for one in commands.values())
     assert others == {
         "assistant_check", "assistant_deploy_files", "assistant_worker", "assistant_local_model",
-        "assistant_row_level_security",
+        "assistant_row_level_security", "assistant_init", "assistant_prove",
     }  # fmt: skip

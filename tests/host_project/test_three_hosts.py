@@ -103,7 +103,8 @@ def test_people_who_sign_in_with_an_address_are_asked_for_one(host: tuple[Path, 
 @pytest.mark.once
 def test_everything_that_is_installed_bears_the_name_of_the_package(environment: dict[str, str]) -> None:
     site = Path(environment["PYTHONPATH"])
-    assert {path.name for path in site.iterdir() if path.suffix != ".dist-info"} == {"assistant"}
+    assert {path.name for path in site.iterdir() if path.suffix != ".dist-info"} == {"assistant", "bin"}
+    assert [path.name for path in (site / "bin").iterdir() if path.name.startswith("tenant")] == ["tenant-assistant"]
     for folder in ("templates", "templates/admin", "static"):
         assert {path.name for path in (site / "assistant" / folder).iterdir()} <= {"assistant", "admin"}
     tables = [model._meta.db_table for model in apps.get_app_config("assistant").get_models(include_auto_created=True)]

@@ -63,7 +63,7 @@ async def test_a_value_shows_its_passage_with_the_sentence_lit(page: Page, fake_
     await picture(page, "light-not-found")
     await page.mouse.move(5, 5)
     await expect(card).to_be_hidden()
-    await expect(page.get_by_role("note")).to_contain_text("sent")
+    await expect(page.locator(".receipt-note")).to_contain_text("sent")
 
 
 async def test_the_marks_are_there_after_a_reload_and_are_reached_by_keys(

@@ -126,7 +126,7 @@ def test_values_of_earlier_runs_keep_their_first_source(cast: Cast) -> None:
 
 def test_a_citation_of_a_number_that_was_not_offered_is_marked(cast: Cast) -> None:
     document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
-    search = ToolCall("call-1", "search_docs", '{"query": "returned parcels"}')
+    search = ToolCall("call-1", "search_docs", '{"queries": ["returned parcels"]}')
     number = f"{document.pk}.{document.passages.get().position}"
     (days, cited) = receipt_of(ask(cast, [search, f"Within 30 days [{number}], as it says [99]."]))["marks"]
     assert (days["kind"], days.get("reason")) == ("number", None)

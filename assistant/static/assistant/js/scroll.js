@@ -283,7 +283,9 @@ export class Follow {
 
   /** Keep what is scrolled as high as it is: Chromium loses a scrollbar that is being dragged when its thumb shrinks. */
   #freeze(isFrozen) {
-    for (const { offsetHeight, style } of this.#scroller.children) {
+    for (const one of this.#scroller.children) {
+      if (one === this.#room) continue; // its height is its own: without it, what is under a finger would move before its click
+      const { offsetHeight, style } = one;
       style.height = isFrozen ? `${offsetHeight}px` : "";
       style.overflow = isFrozen ? "clip" : "";
     }
