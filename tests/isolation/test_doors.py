@@ -48,13 +48,14 @@ HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provi
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"assistant_export_tenant", "assistant_export_user"}
 OPERATORS = {
-    "assistant_allow_origin", "assistant_allow_sign_in", "assistant_apply_retention", "assistant_bundle",
-    "assistant_chat", "assistant_check", "assistant_create_api_key", "assistant_create_tenant",
-    "assistant_delete_tenant", "assistant_delete_user", "assistant_deliver_webhooks", "assistant_demo",
-    "assistant_deploy_files", "assistant_evaluate", "assistant_hostile_checks", "assistant_local_model",
-    "assistant_reach", "assistant_reset_second_factor", "assistant_rotate_encryption",
-    "assistant_row_level_security", "assistant_seed", "assistant_sync_tenants", "assistant_tools",
-    "assistant_worker",
+    "assistant_add_documents", "assistant_allow_origin", "assistant_allow_sign_in",
+    "assistant_apply_retention", "assistant_bundle", "assistant_chat", "assistant_check",
+    "assistant_create_api_key", "assistant_create_tenant", "assistant_delete_tenant", "assistant_delete_user",
+    "assistant_deliver_webhooks", "assistant_demo", "assistant_deploy_files", "assistant_evaluate",
+    "assistant_evaluate_knowledge", "assistant_hostile_checks", "assistant_init", "assistant_local_model",
+    "assistant_prove", "assistant_reach", "assistant_reset_second_factor", "assistant_rotate_encryption",
+    "assistant_row_level_security", "assistant_seed", "assistant_sum_days", "assistant_sync_tenants",
+    "assistant_tools", "assistant_worker",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """

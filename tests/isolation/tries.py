@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from assistant.contrib.timed.models import Alarm, Schedule
-from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
+from assistant.models import Assistant, Conversation, Document, Message, Run, Tenant, ToolCall
 from tests.agui import Frame
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL, Caller, Request
@@ -75,6 +75,7 @@ def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("find_orders", {}),
         ("get_order", {"number": order.number}),
         ("search_docs", {"queries": [CANARY_HEAD]}),
+        ("read_document", {"id": rows[Document].pk}),
         ("list_alarms", {"include_old": True}),
         ("cancel_alarm", {"alarm_id": alarm.number}),
         ("set_alarm", {"at": "10:42"}),
