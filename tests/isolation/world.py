@@ -25,8 +25,10 @@ from tests.isolation.tries import OUTSIDE, make_personal
 from tests.isolation.trying import obeying
 from tests.mcp.outside import Outside, outside
 
-TOOLS = ("find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "read_document",
-         "list_alarms", "cancel_alarm", "set_alarm", "list_schedules", "delete_scheduled_question", "schedule_question")  # fmt: skip
+TOOLS = (
+    "find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "read_document",
+    "list_alarms", "cancel_alarm", "set_alarm", "list_schedules", "delete_scheduled_question", "schedule_question",
+)  # fmt: skip
 
 SITE = {"DJANGO_SETTINGS_MODULE": "tests.isolation.settings"}
 
