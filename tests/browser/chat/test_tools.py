@@ -108,22 +108,22 @@ async def test_a_person_gives_the_result_instead_of_the_tool(
 async def test_invalid_edited_arguments_are_asked_for_again(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:
-    await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
-    fake_provider.call("calculate", {"expression": "1 + 1"})
+    await sync_to_async(switch_tool)(cast.acme, "find_customers", "ask")
+    fake_provider.call("find_customers", {"query": "refunds"})
     await ask(page, "Look")
     await page.get_by_role("button", name="Edit arguments").click()
-    edited = page.get_by_label("Expression")
+    edited = page.get_by_label("Query")
     await edited.evaluate("(one) => one.removeAttribute('maxlength')")
     await edited.fill("x" * 600)
     await page.get_by_role("button", name="Approve with these").click()
-    await expect(page.locator(".approval .error")).to_contain_text("do not fit calculate")
-    await edited.fill("2 + 3")
+    await expect(page.locator(".approval .error")).to_contain_text("do not fit find_customers")
+    await edited.fill("Innsbruck")
     await expect(page.locator(".approval .error")).to_be_hidden()
     fake_provider.reply("Found.")
     await page.get_by_role("button", name="Approve with these").click()
     await expect(last_answer(page)).to_have_text("Found.")
     await expect(page.locator(".approval")).to_have_count(0)
-    assert "5" in fake_provider.requests[-1].last_text
+    assert "Innsbruck" in str(fake_provider.requests[-1].json["messages"])
 
 
 async def test_several_calls_are_answered_each_in_its_own_way(
