@@ -129,7 +129,8 @@ class Body(Generic[T]):
 
         Continues where `read` stopped. Returns the deltas that were not passed on; raises what `read` raises.
         """
-        source, self._deltas = self._source, ()
+        source = self._source
+        self._deltas = ()
         if isinstance(source, DirectReader) and self._may_continue:
             await source.feed(partial(self._pass_text, on_text))
         return self._deltas

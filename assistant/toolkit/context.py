@@ -62,7 +62,8 @@ class SharedState:
         if len(text) > MAX_STATE:
             raise ToolError(f"The state of the page holds at most {MAX_STATE} characters of JSON.")
         with self._lock:
-            before, self._text = self._text, text
+            before = self._text
+            self._text = text
             if text != before or not self._is_told:
                 operations = _patch(json.loads(before), json.loads(text)) if self._is_told else None
                 self._is_told = True

@@ -85,7 +85,8 @@ class ThreadFrames:
         self._send = send
 
     async def run(self, frame: Mapping[str, Any]) -> None:
-        member, slug = self._member, self._assistant
+        member = self._member
+        slug = self._assistant
         given = parse_input(frame)
         if given.thread_key:
             given = await in_database(known_thread, member=member, assistant_slug=slug, given=given)
@@ -114,7 +115,8 @@ class ThreadFrames:
     async def _follow_run(self, opened: OpenedRun, given: RunInput, renders: bool, *, again: bool = False) -> None:
         if opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL:
             self._later.stop_at_end(opened.key)
-        thread_id, start = opened.key.conversation_id, Position(opened.key.number, 0)
+        thread_id = opened.key.conversation_id
+        start = Position(opened.key.number, 0)
         # The id of a deleted conversation can be used again: a connection that followed it must follow the new one.
         is_new_thread = opened.setup is not None and opened.key.number == 1
         if again or is_new_thread or opened.key.thread not in self._threads:
@@ -124,11 +126,13 @@ class ThreadFrames:
             elif opened.setup is None and log.last is not None:
                 await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
-            position, known = start if is_whole else None, opened.key.client_thread
+            position = start if is_whole else None
+            known = opened.key.client_thread
             await self._threads.follow(thread_id, position, renders=renders, asked=given.thread, known=known)
 
     async def rate(self, frame: Mapping[str, Any]) -> None:
-        thread, message_id = parse_thread(frame.get("threadId")), frame.get("messageId")
+        thread = parse_thread(frame.get("threadId"))
+        message_id = frame.get("messageId")
         rating: Any = frame.get("rating")
         comment = frame.get("comment", "")
         is_rating = isinstance(rating, int) and not isinstance(rating, bool) and rating in (1, 0, -1)
@@ -168,7 +172,8 @@ class ThreadFrames:
         after_run, after_seq = parse_after(frame.get("after"))
         if frame.get("protocolVersion"):
             self._threads.set_version(is_named=True)
-        thread_id, state = await self._find_thread(thread), None
+        thread_id = await self._find_thread(thread)
+        state = None
         if thread_id is not None:
             state = await in_database(
                 thread_state, member=self._member, thread_id=thread_id, after_run=after_run, after_seq=after_seq

@@ -15,7 +15,8 @@ from assistant.providers import ScriptedModel
 from assistant.toolkit import Registry, Tool
 from benchmarks.compatibility.turns import Call
 
-MEMBER, ASSISTANT = "ann", "main"
+MEMBER = "ann"
+ASSISTANT = "main"
 
 
 @functools.cache

@@ -130,9 +130,11 @@ def format_number(number: Number) -> tuple[str, bool]:
     """Return a number in decimal digits, and whether they are exact."""
     value = number.value
     twos = (value.denominator & -value.denominator).bit_length() - 1
-    fives, rest = 0, value.denominator >> twos
+    fives = 0
+    rest = value.denominator >> twos
     while rest % 5 == 0:
-        fives, rest = fives + 1, rest // 5
+        fives = fives + 1
+        rest = rest // 5
     ends = number.exact and rest == 1
     with localcontext(prec=MAX_BITS if ends else PRECISION_DIGITS, rounding=ROUND_HALF_UP):
         text = f"{_decimal(value):f}"

@@ -149,7 +149,8 @@ class _Parser:
 
     def _is_percent(self) -> bool:
         """Return whether the next "%" is a percent sign and not the remainder operator."""
-        sign, after = self._tokens[self._index], self._tokens[self._index + 1]
+        sign = self._tokens[self._index]
+        after = self._tokens[self._index + 1]
         if after.kind in {"number", "name"} or after.text in {"(", "√"}:
             return False
         return after.text not in {"+", "-"} or not sign.follows_space
@@ -164,7 +165,8 @@ class _Parser:
         if token.text == "√":
             return square_root([self._nested(self._atom, token)], token.position)
         if token.text == "(":
-            in_call, self._in_call = self._in_call, 0
+            in_call = self._in_call
+            self._in_call = 0
             number = self._nested(self._sum, token)
             self._in_call = in_call
             self._close(token)

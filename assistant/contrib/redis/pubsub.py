@@ -102,8 +102,10 @@ class Subscriptions:
         return self._pubsub
 
     async def _drop(self) -> None:
-        pubsub, self._pubsub = self._pubsub, None
-        client, self._client = self._client, None
+        pubsub = self._pubsub
+        self._pubsub = None
+        client = self._client
+        self._client = None
         for one in (pubsub, client):
             with contextlib.suppress(*REDIS_ERRORS):
                 if one is not None:

@@ -17,7 +17,8 @@ from assistant.services.token_bucket import Bucket
 
 # The rate of rounds and the burst after a pause, which lets a single stream write without delay. A round of two events
 # costs nearly as much as one of ten: without this limit 132 streams took a quarter more CPU.
-ROUNDS_PER_SECOND, ROUNDS_BURST = 200.0, 10
+ROUNDS_PER_SECOND = 200.0
+ROUNDS_BURST = 10
 # Redis runs one script at a time, so a longer round would delay other processes.
 MAX_ENTRIES_PER_ROUND = 500
 
@@ -92,7 +93,8 @@ class RedisWriter:
 
     def take(self) -> Batch:
         """Return the thread and its pending events, which are then pending no more."""
-        batch, self._pending = self._pending, []
+        batch = self._pending
+        self._pending = []
         return self._thread, batch
 
     def settle(self, count: int, failure: Exception | None) -> bool:
@@ -157,7 +159,8 @@ class WriteRounds:
 
     def _fail_all(self, failure: Exception) -> None:
         """Fail all waiting writers, whose rounds would otherwise each wait for as long."""
-        writers, self._due = self._due, []
+        writers = self._due
+        self._due = []
         for writer in writers:
             _, entries = writer.take()
             writer.settle(len(entries), failure)
@@ -174,6 +177,7 @@ class WriteRounds:
         return writers, batches
 
     def _end_round(self) -> None:
-        end, self._end = self._end, None
+        end = self._end
+        self._end = None
         if end is not None:
             end.set_result(None)

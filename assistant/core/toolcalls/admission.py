@@ -98,7 +98,8 @@ class CallLimiter:
         """Set `stop` if the tokens or the cost have reached a limit of the run, or what is left of a shared quota."""
         for allowance in allowances:
             if _is_used_up(usage, allowance):
-                self.stop, self.code = allowance.sentence, "quota_exceeded"
+                self.stop = allowance.sentence
+                self.code = "quota_exceeded"
         limits = self._limits
         if limits.tokens and usage.total_tokens >= limits.tokens:
             self.stop = self.stop or gettext("This run has reached its limit of %(count)d tokens.") % {

@@ -105,8 +105,11 @@ class LateCall:
         context: ToolContext,
         grace: float,
     ) -> None:
-        self._planned, self._initial = planned, initial
-        self._journal, self._events, self._context = journal, events, context
+        self._planned = planned
+        self._initial = initial
+        self._journal = journal
+        self._events = events
+        self._context = context
         self._grace = grace
         self._left: Future[Any] | asyncio.Task[Attempt] | None = None
         self._late: Attempt | None = None
@@ -207,7 +210,8 @@ class LateCall:
             exc = late.error
             text = clean_text(cut(str(exc))) if isinstance(exc, ToolError) else type(exc).__name__
             return replace(ended, status="error", content=text, error=text)
-        content, is_error = clean_text(late.result.content), late.result.is_error
+        content = clean_text(late.result.content)
+        is_error = late.result.is_error
         return replace(
             ended,
             status="error" if is_error else "ok",
@@ -217,7 +221,8 @@ class LateCall:
         )
 
     def _log(self, what: str, *values: Any) -> None:
-        name, run_id = self._planned.tool.name, self._context.run_id
+        name = self._planned.tool.name
+        run_id = self._context.run_id
         logger.warning("Tool %s of run %s %s", name, run_id, what % values, extra=log_extra(self._context))
 
     async def _record(self, outcome: ToolOutcome) -> None:
@@ -242,7 +247,8 @@ def _attempt_of(result: Future[Any]) -> Attempt:
 def _on_loop(function: Callable[[Future[Any]], None]) -> Callable[[Future[Any]], None]:
     """Return a callback for any thread that calls `function` on the loop of the caller and in its context."""
     # Queries are limited to the tenant of the context, and the thread has none.
-    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+    context = contextvars.copy_context()
 
     def call(result: Future[Any]) -> None:
         try:

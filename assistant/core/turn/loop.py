@@ -355,7 +355,8 @@ class _Turn:
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:
-            message_id, text = new_id(), "\n\n".join(batch.direct)
+            message_id = new_id()
+            text = "\n\n".join(batch.direct)
             yield events.TextMessageStart(message_id, "assistant")
             yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)

@@ -91,7 +91,8 @@ CIRCUITS = Circuits()
 
 # How often a request is repeated after a temporary failure, such as a 503, and the pauses before that, in seconds.
 MAX_REPEATS = 2
-FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
+FIRST_PAUSE = 0.5
+MAX_PAUSE = 8.0
 # How often a turn lets the model correct calls and typed answers that the provider could not read.
 MAX_CALL_REPAIRS = 2
 # The share of the estimated tokens that is kept of a conversation that was too long for the model.
@@ -119,7 +120,8 @@ class Recovery:
     """
 
     def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
-        self.model, self.prices = plan.model, plan.settings.prices
+        self.model = plan.model
+        self.prices = plan.settings.prices
         self.history_tokens = plan.settings.history_tokens
         self.without_files = False
         self.repair_messages: tuple[Message, ...] = ()
@@ -142,7 +144,10 @@ class Recovery:
     def answered(self) -> None:
         """Note that the request was answered."""
         CIRCUITS.answered(self.model)
-        self._repeats, self._was_empty, self._was_too_long, self.repair_messages = 0, False, False, ()
+        self._repeats = 0
+        self._was_empty = False
+        self._was_too_long = False
+        self.repair_messages = ()
 
     async def after(self, error: ModelError, *, is_begun: bool, has_calls: bool) -> list[Event] | None:
         """Return the events to send before the next request; None if the turn fails with this error.
@@ -210,8 +215,10 @@ class Recovery:
 
     def _fall_back(self, reason: str) -> Event:
         """Ask the next fallback from now on, to the end of the turn; returns the event that says so."""
-        replaced, fallback = self.model, self._fallbacks.pop(0)
-        self.model, self.prices = fallback.model, fallback.prices
+        replaced = self.model
+        fallback = self._fallbacks.pop(0)
+        self.model = fallback.model
+        self.prices = fallback.prices
         self._repeats = 0
         self._transcript.timeline.fell_back(self.model.provider, self.model.name, reason)
         logger.warning(
@@ -270,7 +277,9 @@ class ModelRequests:
 
     async def make(self) -> ModelRequest:
         """Make the next request to the model. Raises `TurnFailed` if there were too many."""
-        plan, settings, recovery = self._plan, self._plan.settings, self.recovery
+        plan = self._plan
+        settings = self._plan.settings
+        recovery = self.recovery
         self.rounds += 1
         rounds = settings.limits.rounds
         if rounds and self.rounds > rounds:
@@ -300,7 +309,8 @@ class ModelRequests:
 
     def count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""
-        model, plan = self.recovery.model, self._plan
+        model = self.recovery.model
+        plan = self._plan
         usage = self.recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
         log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)

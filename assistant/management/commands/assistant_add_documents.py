@@ -14,7 +14,8 @@ from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.folders import add_files, files_in
 
 # Exit codes: files were refused; nothing was begun.
-REFUSED, NOT_BEGUN = 1, 2
+REFUSED = 1
+NOT_BEGUN = 2
 
 
 class Command(OperatorCommand):

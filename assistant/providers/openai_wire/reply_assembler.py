@@ -71,7 +71,8 @@ class _Entries:
 
     def _add(self, piece: dict[str, Any]) -> None:
         self._size += sum(len(value) for value in piece.values() if isinstance(value, str))
-        kind, index = piece.get("type"), piece.get("index")
+        kind = piece.get("type")
+        index = piece.get("index")
         place = self._place_of(kind, index, piece)
         if place is None:
             place = len(self._entries)

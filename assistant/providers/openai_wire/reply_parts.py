@@ -27,7 +27,8 @@ def usage_of(wire: Any) -> Usage:
 
     xAI and Gemini leave reasoning out of `completion_tokens`, and count it in `total_tokens`.
     """
-    sent, total = count(wire, "prompt_tokens"), count(wire, "total_tokens")
+    sent = count(wire, "prompt_tokens")
+    total = count(wire, "total_tokens")
     return Usage(
         cache_write_tokens=next(filter(None, (count(wire, *path) for path in _WRITTEN)), 0),
         input_tokens=sent,
@@ -76,7 +77,8 @@ class SplitCharacterJoiner:
 
     def finish(self) -> str:
         """Return what was held back and not completed."""
-        held, self._held = self._held, ""
+        held = self._held
+        self._held = ""
         return self._mark_lone(held)
 
     def _mark_lone(self, text: str) -> str:

@@ -10,7 +10,9 @@ from django.utils.translation import get_language
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import MAX_STARTERS
 
-MAX_GREETING, MAX_STARTER, MAX_NOTICE = 200, 500, 300
+MAX_GREETING = 200
+MAX_STARTER = 500
+MAX_NOTICE = 300
 # Languages of one assistant, and characters of a language's code.
 MAX_LANGUAGES, MAX_CODE = 30, 20
 

@@ -19,7 +19,8 @@ from assistant.services.tenancy.members import Member
 
 MAX_IMPORT_BYTES = 4 * 1024 * 1024
 # Messages of an export that are taken, and conversations that a member may import in a minute.
-MAX_IMPORTED, MAX_PER_MINUTE = 1_000, 10
+MAX_IMPORTED = 1_000
+MAX_PER_MINUTE = 10
 # What the answers' text is marked with: it may come from documents and pages, as before.
 IMPORTED = "imported conversation"
 _SALT = "assistant.conversation-export"

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 # Limits of a file: cases, and characters of a line.
-MAX_CASES, MAX_LINE = 10_000, 50_000
+MAX_CASES = 10_000
+MAX_LINE = 50_000
 # The kind of the questions that no document answers: finding nothing is right.
 NO_ANSWER = "no answer"
 HALVES = ("development", "test")

@@ -21,7 +21,8 @@ from assistant.services.knowledge.full_text import Hit, languages_of_documents, 
 
 Evidence = Literal["none", "weak", "good"]
 # Lines are kept for a day, or until a tenant has twice or half as many passages, or documents in more languages.
-_KEPT_SECONDS, _MAX_KEPT = 86_400, 1_000
+_KEPT_SECONDS = 86_400
+_MAX_KEPT = 1_000
 _DEFAULT_LANGUAGE = "en"
 
 

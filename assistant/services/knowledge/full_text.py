@@ -17,9 +17,12 @@ from assistant.models.knowledge import Document, Passage
 from assistant.services.knowledge.stems import languages_of, stem, stop_words, words_of
 
 # Words of one wording that are searched, and passages that the database returns for each.
-MAX_WORDS, MAX_CANDIDATES = 24, 100
+MAX_WORDS = 24
+MAX_CANDIDATES = 100
 # A match in a heading counts more: it says more about a passage than its text or the title of the whole document does.
-TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 1.0, 1.5, 1.0
+TITLE_WEIGHT = 1.0
+HEADING_WEIGHT = 1.5
+TEXT_WEIGHT = 1.0
 # Passages with less than this share of the best score are left out.
 MIN_SCORE_SHARE = 0.3
 # The language of documents whose language could not be told.

@@ -11,9 +11,11 @@ from assistant.models import Document, Tenant
 from assistant.services.db.threads import in_database_with_retry
 
 # How long a description is kept, so that turns do not read it anew, and for how many tenants.
-_KEPT_SECONDS, _MAX_TENANTS = 60, 1_000
+_KEPT_SECONDS = 60
+_MAX_TENANTS = 1_000
 # Limits of a description: titles, and characters of all of them.
-MAX_TITLES, MAX_TITLES_CHARACTERS = 12, 400
+MAX_TITLES = 12
+MAX_TITLES_CHARACTERS = 400
 _LANGUAGES = {
     "da": "Danish",
     "de": "German",

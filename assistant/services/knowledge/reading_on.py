@@ -5,7 +5,8 @@ from __future__ import annotations
 from assistant.models.knowledge import Passage
 
 # Passages before and after, in about 6,000 characters together.
-BEFORE, AFTER = 2, 5
+BEFORE = 2
+AFTER = 5
 
 
 def passages_around(*, tenant_id: int, document_id: int, position: int) -> list[Passage]:

@@ -29,7 +29,8 @@ LANGUAGES = {
     "tr": "turkish",
 }
 # Characters of a text by which its language is told, and of a word; the rest of either is ignored.
-MAX_SAMPLE, MAX_WORD = 20_000, 64
+MAX_SAMPLE = 20_000
+MAX_WORD = 64
 
 _WORD = re.compile(r"[^\W_]+")
 # Words that are written together, as AB-1200 and manual_v2.3 are.

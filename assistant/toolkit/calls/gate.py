@@ -209,7 +209,8 @@ async def awaited_answer(answer: Answer) -> Answer:
     """Return the answer with its awaitable awaited, once; another one is unchanged."""
     if not inspect.isawaitable(answer.value):
         return checked_answer(answer)
-    asked, awaitable = answer.asked, answer.value
+    asked = answer.asked
+    awaitable = answer.value
     began = time.perf_counter() - answer.seconds
 
     async def value_of() -> Any:
@@ -249,7 +250,8 @@ async def _stop(task: asyncio.Task[Any], asked: HandedIn, grace: float) -> None:
 
 def checked_answer(answer: Answer) -> Answer:
     """Return the answer; without a value, and with a problem, if it is none of the expected type."""
-    value, kind = answer.value, answer.asked.kind
+    value = answer.value
+    kind = answer.asked.kind
     if inspect.isawaitable(value):
         discard(value)
         return replace(answer, value=None, problem="gave an awaitable that nothing can await here")

@@ -10,7 +10,9 @@ import uvloop
 from assistant.services.eventlog.log import Position
 from tests.services.eventlog.test_log import REDIS_URL, direct_and_relayed_logs, entries, until, write
 
-THREADS, CUTS, CUT_SECONDS = 100, 5, 0.3
+THREADS = 100
+CUTS = 5
+CUT_SECONDS = 0.3
 
 
 async def open_while_it_breaks() -> None:

@@ -101,7 +101,8 @@ def test_sub_agents_are_not_mixed_into_the_answer() -> None:
 
 
 async def typed(*lines: str) -> tuple[dict[str, Any] | None, list[str]]:
-    left, prompts = iter(lines), []
+    left = iter(lines)
+    prompts = []
 
     async def read(prompt: str) -> str:
         prompts.append(prompt)

@@ -136,7 +136,8 @@ async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
         said.set()
         await asyncio.Event().wait()
 
-    transcript, plan = Transcript(), plan_for([["Let me think", hang()]])
+    transcript = Transcript()
+    plan = plan_for([["Let me think", hang()]])
 
     async def read() -> None:
         async with aclosing(run_turn(plan, transcript)) as events:

@@ -37,7 +37,8 @@ WORSE = "worse"
 OPEN_FOR = timedelta(days=3)
 FAILING = "failing"
 # Of so many runs of two days at least, so many per cent failed.
-FAILING_RUNS, FAILING_PERCENT = 10, 25
+FAILING_RUNS = 10
+FAILING_PERCENT = 25
 
 
 def failing_assistants(tenants: TenantFilter) -> list[Item]:

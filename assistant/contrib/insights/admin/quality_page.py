@@ -296,7 +296,8 @@ def _fits(asked: QualityRequest, days: Sequence[DayOfSums], changes: Sequence[di
 
 def _links_of(change: dict[str, Any], tenant: Tenant, assistants: Mapping[str, int]) -> list[Link]:
     """Return where a change is looked at and taken back."""
-    action, target = change["action"], change["target"]
+    action = change["action"]
+    target = change["target"]
     if action.startswith("prompt."):
         slug, _space, number = target.rpartition(" v")
         if slug not in assistants or not number.isdigit():

@@ -10,9 +10,11 @@ from assistant.contrib.insights.services.measures import Measure, deviations_bet
 from assistant.contrib.insights.services.reports import DayOfSums
 
 # So many days before a change and since it are compared, and so many runs each side needs.
-COMPARED_DAYS, LEAST_RUNS = 14, 10
+COMPARED_DAYS = 14
+LEAST_RUNS = 10
 # A step below this many standard deviations of chance fits nothing, and at most so many days are named.
-LEAST_DEVIATIONS, NAMED = 2.5, 3
+LEAST_DEVIATIONS = 2.5
+NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,8 @@ def _plain(row: Mapping[str, Any] | None, prefix: str = "sum_") -> Sums:
 
 def total(days: list[DayOfSums]) -> tuple[Sums, Sums]:
     """Return the sums of all days, and those of the period before."""
-    now, earlier = empty_sums(), empty_sums()
+    now = empty_sums()
+    earlier = empty_sums()
     for day in days:
         for name in SUMMED:
             now[name] += day.sums[name]
@@ -121,7 +122,8 @@ def table_of(rows: QuerySet[DaySum], *, by: By, tool: str, period: Period) -> li
 
 def is_worse(measure: Measure, sums: Sums, earlier: Sums) -> bool:
     """Return whether a share has gone up by more than a point and than chance explains, as far as more is worse."""
-    runs, earlier_runs = sums["runs"], earlier["runs"]
+    runs = sums["runs"]
+    earlier_runs = earlier["runs"]
     if not measure.is_warned or not runs or not earlier_runs:
         return False
     return is_step(sums[measure.of], runs, earlier[measure.of], earlier_runs, points=0.01, deviations=2)

@@ -27,14 +27,18 @@ from assistant.services.tenant_events import record_event
 
 logger = logging.getLogger(__name__)
 
-LAST_DAYS, EARLIER_DAYS = 2, 28
+LAST_DAYS = 2
+EARLIER_DAYS = 28
 # A step in points of a share, and in standard deviations of chance.
-LEAST_POINTS, LEAST_DEVIATIONS = 0.05, 3.3
+LEAST_POINTS = 0.05
+LEAST_DEVIATIONS = 3.3
 # Nothing more is told of the same measure and assistant for so long.
 QUIET = timedelta(days=7)
 # As many runs of the weeks before as the setting wants of the last days, times this.
 EARLIER_RUNS = 2
-MAIL_RETRY, MAIL_TRIES, MAX_MAILS = timedelta(minutes=10), 6, 50
+MAIL_RETRY = timedelta(minutes=10)
+MAIL_TRIES = 6
+MAX_MAILS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,8 @@ def steps(*, tenant_id: int, now: datetime) -> list[Step]:
     rows = DaySum.objects.filter(
         tenant_id=tenant_id, tool="", day__gte=begin - timedelta(days=EARLIER_DAYS), assistant__is_active=True
     )
-    is_last, names = Q(day__gte=begin), ["runs", *(measure.of for measure in warned)]
+    is_last = Q(day__gte=begin)
+    names = ["runs", *(measure.of for measure in warned)]
     sums = (
         rows.order_by()
         .values("assistant_id")
@@ -93,12 +98,15 @@ def steps(*, tenant_id: int, now: datetime) -> list[Step]:
 
 
 def _step(row: Mapping[str, Any], measure: Measure) -> Step | None:
-    runs, earlier_runs = row["last_runs"], row["earlier_runs"]
+    runs = row["last_runs"]
+    earlier_runs = row["earlier_runs"]
     least = settings.ASSISTANT_QUALITY_WARNING_RUNS
     if runs < least or earlier_runs < EARLIER_RUNS * least:
         return None
-    bad, earlier_bad = row[f"last_{measure.of}"], row[f"earlier_{measure.of}"]
-    share, earlier_share = bad / runs, earlier_bad / earlier_runs
+    bad = row[f"last_{measure.of}"]
+    earlier_bad = row[f"earlier_{measure.of}"]
+    share = bad / runs
+    earlier_share = earlier_bad / earlier_runs
     if not is_step(bad, runs, earlier_bad, earlier_runs, points=LEAST_POINTS, deviations=LEAST_DEVIATIONS):
         return None
     return Step(row["assistant_id"], measure, runs, share, earlier_share)

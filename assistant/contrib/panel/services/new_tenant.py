@@ -151,7 +151,9 @@ def _copy_limits(source: Tenant, tenant: Tenant) -> None:
     for old in TenantLimits.objects.filter(tenant=source).select_related("soft_provider"):
         made: TenantLimits = _copied(old, tenant=tenant, warning_emails=[])
         if old.soft_provider is not None and old.soft_provider.tenant_id is not None:
-            made.soft_percent, made.soft_provider, made.soft_model = None, None, ""
+            made.soft_percent = None
+            made.soft_provider = None
+            made.soft_model = ""
         made.save()
 
 

@@ -31,7 +31,8 @@ async def stop_waits(*, tenant_ids: Collection[int], pks: Collection[int], actor
 
 @transaction.atomic
 def _stop(tenant_ids: set[int], pks: set[int], actor: audit_trail.Actor) -> tuple[int, list[str]]:
-    count, threads = 0, []
+    count = 0
+    threads = []
     for tenant_id in sorted(tenant_ids):
         waits = PendingCall.objects.filter(pk__in=pks, tenant_id=tenant_id, state=State.WAITING)
         found = list(waits.select_related("call", "tenant"))

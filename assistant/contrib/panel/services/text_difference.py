@@ -15,7 +15,8 @@ MAX_LINES = 1500
 CONTEXT = 3
 # Comparing two lines word by word takes up to the product of their numbers of words: the limits for one pair of lines
 # and for all.
-MAX_WORD_PAIRS, MAX_WORD_PAIRS_OF_ALL = 250_000, 2_000_000
+MAX_WORD_PAIRS = 250_000
+MAX_WORD_PAIRS_OF_ALL = 2_000_000
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -59,10 +60,12 @@ class Difference:
 
 def difference_of(before: str, after: str) -> Difference:
     """Return the difference of two texts."""
-    old, new = before.splitlines(), after.splitlines()
+    old = before.splitlines()
+    new = after.splitlines()
     start = _shared(old, new)
     end = _shared(old[start:][::-1], new[start:][::-1])
-    changed_old, changed_new = old[start : len(old) - end], new[start : len(new) - end]
+    changed_old = old[start : len(old) - end]
+    changed_new = new[start : len(new) - end]
     is_cut = max(len(changed_old), len(changed_new)) > MAX_LINES
     found = list(_same(old, start, 0, 0))
     found += _changes(changed_old[:MAX_LINES], changed_new[:MAX_LINES], start)
@@ -110,7 +113,8 @@ def _same(lines: Sequence[str], count: int, old: int, new: int) -> Iterator[Row]
 
 def _words(before: str, after: str, left: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...], int]:
     """Return both lines in pieces, and what the comparison cost of the `left` pairs of words."""
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    old = _WORDS.findall(before)
+    new = _WORDS.findall(after)
     cost = len(old) * len(new)
     if cost > min(left, MAX_WORD_PAIRS):
         return (Piece(before, is_changed=True),), (Piece(after, is_changed=True),), 0

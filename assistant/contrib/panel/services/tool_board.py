@@ -139,7 +139,8 @@ def read_board(
 
 def _tools_of(tenant: Tenant, tools: BoardTools) -> list[tuple[Tool | None, OutsideTool | None]]:
     """Return the tenant's own tool for each column, with the external server's entry if it is of one."""
-    known, outside = catalogue.registry(), tools.outside.get(tenant.pk, {})
+    known = catalogue.registry()
+    outside = tools.outside.get(tenant.pk, {})
     found: list[tuple[Tool | None, OutsideTool | None]] = []
     for tool in tools.tools:
         if tool.name in known:

@@ -13,8 +13,12 @@ from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-WIDTH, HEIGHT = 900, 280
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 46, 32
+WIDTH = 900
+HEIGHT = 280
+LEFT = 56
+RIGHT = 12
+TOP = 46
+BOTTOM = 32
 TICKS = 4
 LABELS = 6
 # Half the width of the text of a value, so that it stays inside.
