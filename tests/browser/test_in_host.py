@@ -79,7 +79,7 @@ async def conversation(made: Visitor, fake_provider: FakeProvider, path: str = "
     await answered(page)
     await expect(last_answer(page)).to_contain_text("open")
     # What is below the answer comes after its end.
-    await expect(page.locator(".about").last).to_contain_text("test-model")
+    await expect(page.locator(".about time").last).to_be_visible()
     await page.mouse.move(0, 0)
     return page
 
@@ -99,8 +99,10 @@ async def test_the_hosts_styles_change_nothing_in_the_chat(
     scheme: str, browser: Browser, site: Server, host: Server, fake_provider: FakeProvider
 ) -> None:
     looks = {}
+    # High enough for the whole answer also below a host's navigation: otherwise the way to its end is shown.
+    size = {"width": 1280, "height": 1600}
     for style in ("", *STYLES):
-        made = await visitor(browser, host if style else site, style, scheme, color_scheme=scheme)
+        made = await visitor(browser, host if style else site, style, scheme, color_scheme=scheme, viewport=size)
         page = await conversation(made, fake_provider)
         # Where the host's root has a larger font, as Pico's has, the chat is larger too.
         await page.evaluate("document.documentElement.style.fontSize = '16px'")

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
-from assistant.services.errors import Failure
+from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import refusal_frame
 from tests.browser.acts import answered, ask, last_answer, questions
 from tests.browser.conftest import Visitor
@@ -83,7 +83,7 @@ async def test_what_waits_is_given_back_if_the_message_before_it_is_refused(alic
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("group", name="Waiting message")).to_contain_text("Second")
     ((route, text),) = asked
-    route.send(refusal_frame(json.loads(text), Failure("rate_limited", "Too many messages.").refusal))
+    route.send(refusal_frame(json.loads(text), Refused("rate_limited", "Too many messages.")))
     await expect(page.locator(".failure-text")).to_have_text("Too many messages.")
     await expect(page.get_by_label("Message to")).to_have_value("Second")
     await expect(page.get_by_role("group", name="Waiting message")).to_be_hidden()

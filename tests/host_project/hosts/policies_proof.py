@@ -10,14 +10,16 @@ from assistant.hosting import host_scope
 from assistant.models import Tenant
 from assistant.operations import all_tenants
 from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.host import membership_model
 from assistant.services.tenancy.row_scope import tenant_scope
 from staging import prepare
 
 staged = prepare()
 
 role = os.environ["HOST_ROLE"]
-# Users are looked up before their tenant is known.
-unprotected = {"person"}
+# Users and their memberships are looked up before their tenant is known.
+members = membership_model()
+unprotected = {"person"} if members is None else {"person", members._meta.model_name}
 
 
 def found_by(rows):
