@@ -9,7 +9,7 @@ import ssl
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -35,6 +35,9 @@ T_contra = TypeVar("T_contra", contravariant=True)
 AFTER_END_SECONDS = 2.0  # for the token counts, which follow the finish reason
 DRAIN_SECONDS = 0.1  # for the end of the body after `[DONE]`, so that the connection can be reused
 MAX_REPLY_BYTES = 64 * 1024 * 1024
+# How much may come before anything is said, such as comments and empty deltas, until that is not waited for.
+MAX_FIRST_BYTES = 64 * 1024
+_BEGUN = "assistant.begun"
 # Content types that are parsed; some servers send none, or a wrong one.
 READABLE = (
     "",
@@ -58,6 +61,16 @@ class ReplyAssembler(Protocol[T_contra]):
 
     def take(self) -> Sequence[Delta]:
         """Return the deltas since `take` was last called."""
+
+
+class BodySource(Protocol):
+    """What the parts of a body are read from."""
+
+    async def read(self) -> bytes:
+        """Return the bytes of one read of the socket, decompressed; empty at the end."""
+
+    async def close(self) -> None:
+        """Release the body, even if it was not read to its end."""
 
 
 class _HttpxReader:
@@ -87,14 +100,20 @@ class Body(Generic[T]):
     def __init__(
         self, response: httpx2.Response, reader: StreamReader[T], assembler: ReplyAssembler[T], *, seconds: float
     ) -> None:
-        self._kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self._kind = _content_type(response)
         self._events = reader
         self._assembler = assembler
         self._size = 0
         self._is_over = False
         self._deltas: Sequence[Delta] = ()
-        self._source = direct_reader(response, seconds) or _HttpxReader(response)
-        self._read_part = self._source.read
+        begun: _Begun | None = response.extensions.get(_BEGUN)
+        self._source: BodySource
+        if begun is None:
+            self._source = direct_reader(response, seconds) or _HttpxReader(response)
+            self._read_part = self._source.read
+        else:
+            self._source = begun.source
+            self._read_part = begun.read
 
     async def read(self) -> list[T] | None:
         """Return the chunks of the next read of the socket; None after the last.
@@ -182,6 +201,53 @@ class Body(Generic[T]):
             return chunks
         self._events.is_done = True
         return [chunk]
+
+
+@dataclass(slots=True)
+class _Begun:
+    """The source of a body whose beginning has been read, and what was read."""
+
+    source: BodySource
+    parts: list[bytes]
+
+    async def read(self) -> bytes:
+        return self.parts.pop(0) if self.parts else await self.source.read()
+
+
+async def first_failure(
+    response: httpx2.Response, reader: StreamReader[T], assembler: ReplyAssembler[T], *, seconds: float
+) -> ModelError | None:
+    """Read a response until it says something, and return the failure if it reports one before that.
+
+    What was read stays there for the `Body` of this response.
+
+    Args:
+        reader, assembler: for the beginning only.
+        seconds: how long each read may take.
+    """
+    is_whole = _content_type(response) == "application/json"
+    source: BodySource = direct_reader(response, seconds) or _HttpxReader(response)
+    begun = _Begun(source, [])
+    response.extensions[_BEGUN] = begun
+    size = 0
+    while size <= MAX_FIRST_BYTES and (part := await source.read()):
+        begun.parts.append(part)
+        size += len(part)
+        try:
+            events = [reader.decoder.read(b"".join(begun.parts).removeprefix(BOM))] if is_whole else reader.feed(part)
+            for event in events:
+                assembler.feed(event)
+        except ModelError as error:
+            return error
+        except ValueError:  # the rest of the document follows
+            continue
+        if assembler.take() or assembler.is_ended or reader.is_done or reader.failure:
+            break
+    return None
+
+
+def _content_type(response: httpx2.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 log = logging.getLogger(__name__)

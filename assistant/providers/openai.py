@@ -19,7 +19,7 @@ from assistant.core.llm.protocol import UNREAD, Delta, ModelError, ModelRequest,
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
-from assistant.providers.answers import AnswerAssembler, complete_error, read_answer, request_id_header
+from assistant.providers.answers import AnswerAssembler, complete_error, first_failure, read_answer, request_id_header
 from assistant.providers.calling import CallsTools
 from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.error_sentences import NO_KEY
@@ -194,7 +194,7 @@ class OpenAIModel(CallsTools):
         adapted = adapted_request(request, self._rules)
         request = adapted.request
         reader, assembler = self._reading(request)
-        asking = self._refused.begin(self._open, request)
+        asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(
             complete_error,
             request=request,
@@ -213,6 +213,9 @@ class OpenAIModel(CallsTools):
             on_text=on_text,
         )
         return adapted.restored(answer)
+
+    async def _first_failure(self, request: ModelRequest, response: httpx2.Response) -> ModelError | None:
+        return await first_failure(response, *self._reading(request), seconds=self._timeout)
 
     def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
         """Return what parses the answer to a request, and what puts the reply together."""

@@ -13,7 +13,7 @@ from cachetools import TTLCache
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.values.messages import Reply
-from assistant.providers.answers import AnswerAssembler, as_model_error, complete_error, read_answer
+from assistant.providers.answers import AnswerAssembler, as_model_error, complete_error, first_failure, read_answer
 from assistant.providers.calling import CallsTools
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
@@ -142,7 +142,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         adapted = adapted_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self.rules)
         request = adapted.request
         assembler = self._assembler(request)
-        asking = self._refused.begin(self._open, request)
+        asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
         answer = read_answer(
             asking.response,
@@ -154,6 +154,9 @@ class NativeModel(CallsTools, ABC, Generic[T]):
             seconds=self._timeout,
         )
         return adapted.restored(answer)
+
+    async def _first_failure(self, request: ModelRequest, response: httpx2.Response) -> ModelError | None:
+        return await first_failure(response, self._reader(), self._assembler(request), seconds=self._timeout)
 
     async def list_models(self, limit: int) -> list[str]:
         """Return the names of the provider's models, of which it is asked for `limit`. Raises `ModelError`."""

@@ -30,3 +30,13 @@ class Refusal(ModelError):
 def is_about_schema(reason: str) -> bool:
     """Return whether a refusal is about one particular schema: its contents, size or depth."""
     return _OF_ONE_SCHEMA.search(reason) is not None
+
+
+def in_stream(error: ModelError) -> ModelError:
+    """Return a failure of a response with status 200 as the error that its own status, if any, would have been."""
+    details = error.details
+    if details is None or details.status not in (None, 400, 422) or error.kind not in ("", "down"):
+        return error
+    refusal = Refusal(error, details.message)
+    refusal.kind = ""
+    return refusal

@@ -27,7 +27,7 @@ from assistant.core.llm.protocol import (
 )
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.providers.failure_masking import masked
-from assistant.providers.openai_wire.refusals import Refusal
+from assistant.providers.openai_wire.refusals import Refusal, in_stream
 from assistant.providers.tool_adaptation.adapted_tool import AdaptedTool, ToolRules, adapted, digest_of
 from assistant.providers.tool_adaptation.refusal_sentences import (
     is_about_definitions,
@@ -161,6 +161,8 @@ class RefusedTool:
 
 
 OnRefused = Callable[[RefusedTool], Awaitable[None] | None]
+Send = Callable[[ModelRequest], Awaitable["httpx2.Response"]]
+FirstFailure = Callable[["httpx2.Response"], Awaitable[ModelError | None]]
 
 
 class RefusedTools:
@@ -193,14 +195,18 @@ class RefusedTools:
         self._known = frozenset(known)
         self._on_refused = on_refused
 
-    def begin(self, send: Callable[[ModelRequest], Awaitable[httpx2.Response]], request: ModelRequest) -> Asking:
-        """Return what sends a request."""
+    def begin(self, send: Send, first_failure: FirstFailure, request: ModelRequest) -> Asking:
+        """Return what sends a request.
+
+        Args:
+            first_failure: returns the failure that a response to this request reports as its first event, if any.
+        """
         nothing: frozenset[str] = frozenset()
         refused = self._known | _refused.get(self._place, nothing) | _failing.get(self._place, nothing)
         if refused:
             request = _without(request, [tool for tool in request.tools if digest_of(tool) in refused])
         search = self._search(request.tools) if self._model_place in _unfinished else None
-        return Asking(self, send, request, search)
+        return Asking(self, send, first_failure, request, search)
 
     def accepted(self, tools: Iterable[Tool]) -> list[Tool]:
         """Return those of the tools that were part of a request that this model has accepted."""
@@ -271,7 +277,8 @@ class Asking:
     def __init__(
         self,
         refused: RefusedTools,
-        send: Callable[[ModelRequest], Awaitable[httpx2.Response]],
+        send: Send,
+        first_failure: FirstFailure,
         request: ModelRequest,
         search: Search | None,
     ) -> None:
@@ -281,6 +288,7 @@ class Asking:
         self._search = search
         self._refused = refused
         self._send = send
+        self._first_failure = first_failure
         self._sent = 0
         # Whether it failed with a 5xx: it was repeated as it was then, and what follows need not be.
         self._is_failing = False
@@ -312,7 +320,8 @@ class Asking:
         new = len(self._refused.accepted(self.request.tools)) < len(self.request.tools)
         self._sent = 1
         try:
-            return await self._send(self.request)
+            response = await self._send(self.request)
+            return await self._checked(response) if new else response
         except ModelError as error:
             if not self._may_be_a_tool(error, has_new=new):
                 raise
@@ -405,7 +414,25 @@ class Asking:
     async def _ask(self) -> httpx2.Response:
         self.repeated = self._sent
         self._sent += 1
-        return await self._send(replace(self.request, has_retries=False) if self._is_failing else self.request)
+        response = await self._send(replace(self.request, has_retries=False) if self._is_failing else self.request)
+        is_known = len(self._refused.accepted(self.request.tools)) == len(self.request.tools)
+        return response if is_known else await self._checked(response)
+
+    async def _checked(self, response: httpx2.Response) -> httpx2.Response:
+        """Return a response whose first event does not refuse a tool.
+
+        Servers that begin to answer before they have read the request can refuse it only then.
+        """
+        try:
+            failure = await self._first_failure(response)
+            if failure is not None:
+                refusal = in_stream(failure)
+                if self._may_be_a_tool(refusal, has_new=True):
+                    raise refusal
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
 
 
 def _without(request: ModelRequest, tools: Iterable[Tool]) -> ModelRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ class StrictServer:
     Attributes:
         poison: a word; tools whose schema has it are refused in the words of `refuse`, besides those against the rules.
         refuse: says the refusal of a tool by its place and name.
+        in_stream: whether it begins to answer with status 200 before it refuses.
         answers: given in turn, as (text, calls); then "Fine."
         refused: what was said, `accepted` the tools of each request that was answered.
     """
@@ -33,6 +35,7 @@ class StrictServer:
     wire: str
     poison: str = ""
     refuse: Callable[[int, str], str] = lambda place, name: f"tools[{place}]: invalid schema for '{name}'"
+    in_stream: bool = False
     answers: list[tuple[str, list[tuple[str, Any]]]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     accepted: list[list[Json]] = field(default_factory=list)
@@ -46,7 +49,7 @@ class StrictServer:
                 problem = self.refuse(place, tool["name"])
             if problem:
                 self.refused.append(problem)
-                return _failed(self.wire, problem)
+                return _failed_in_stream(self.wire, problem) if self.in_stream else _failed(self.wire, problem)
         self.accepted.append(tools)
         self.bodies.append(request.json)
         answer = _say(self.wire, *(self.answers.pop(0) if self.answers else ("Fine.", [])))
@@ -151,6 +154,23 @@ def _failed(wire: str, said: str) -> Answer:
         return google_wire.failed(400, said)
     error = {"message": said, "type": "invalid_request_error", "param": "tools", "code": "invalid_function_parameters"}
     return fake_answers.respond(400, {"error": error})
+
+
+def _failed_in_stream(wire: str, said: str) -> Answer:
+    events: list[Json] = []
+    if wire == ANTHROPIC:
+        events.append({"type": "error", "error": {"type": "invalid_request_error", "message": said}})
+    elif wire == GOOGLE:
+        events.append({"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}})
+    elif wire == RESPONSES:
+        events.append({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}})
+        events.append({"type": "error", "code": "invalid_function_parameters", "message": said, "param": "tools"})
+    else:
+        events.append({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]})
+        events.append({"error": {"message": said, "type": "invalid_request_error", "code": 400}})
+    steps: list[fake_answers.Step] = [b": PROCESSING\n\n", 0.01]
+    steps += [f"data: {json.dumps(event)}\n\n".encode() for event in events]
+    return Answer(steps)
 
 
 def _say(wire: str, said: str, calls: list[tuple[str, Any]]) -> Answer | Script:

@@ -15,7 +15,7 @@ from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOG
 from assistant.providers.tool_adaptation import refused_tools
 from assistant.providers.tool_adaptation.refused_tools import MAX_REQUESTS, RefusedTool
 from assistant.toolkit import Tool
-from tests.fake_answers import respond
+from tests.fake_answers import Answer, respond
 from tests.fake_provider import FakeProvider
 from tests.providers.tools.strict_servers import StrictServer, model_at
 
@@ -72,6 +72,41 @@ async def test_the_tool_that_is_named_is_left_out_and_told(fake_provider: FakePr
     assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
     assert [(one.name, one.is_certain) for one in told] == [("tool_3", True)]
     assert told[0].reason and told[0].digest
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_a_refusal_after_the_stream_has_begun_is_one(fake_provider: FakeProvider, wire: str) -> None:
+    server = StrictServer(wire, POISON, SAYS[wire], in_stream=True)
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    model = model_at(fake_provider, wire, on_refused_tool=told.append)
+    reply = await ask(model, tools(5, 3))
+    assert (reply.text, reply.repeated_requests) == ("Fine.", 1)
+    assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
+    assert [(one.name, one.is_certain) for one in told] == [("tool_3", True)]
+    assert (await ask(model, tools(5, 3))).repeated_requests == 0
+
+
+async def test_one_that_such_a_refusal_does_not_name_is_found_by_halving(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON, vague, in_stream=True)
+    fake_provider.rule(server)
+    assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8, 5))).text == "Fine."
+    assert "tool_5" not in server.offered and len(fake_provider.requests) <= 1 + MAX_REQUESTS
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+async def test_another_failure_in_the_stream_of_new_tools_is_told_as_it_is(
+    fake_provider: FakeProvider, kind: str
+) -> None:
+    failure = b'{"error": {"message": "The server is tired.", "code": 503}}'
+    body = failure if kind == "application/json" else b"data: %b\n\n" % failure
+    fake_provider.queue(Answer([body[:20], 0.01, body[20:]], content_type=kind))
+    with pytest.raises(ModelError) as raised:
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(2))
+    assert raised.value.kind == "down" and len(fake_provider.requests) == 1
+    whole = b'{"choices": [{"message": {"role": "assistant", "content": "Fine."}, "finish_reason": "stop"}]}'
+    fake_provider.queue(Answer([whole[:30], 0.01, whole[30:]], content_type="application/json"))
+    assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(2))).text == "Fine."
 
 
 async def test_who_is_told_may_be_async_or_sync_or_fail(
