@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 
+from assistant.admin.base.changes import sentence_of_entry
 from assistant.client import ToolCall
-from assistant.models import Assistant, Conversation, Tenant
+from assistant.models import Assistant, AuditEntry, Conversation, Tenant
 from assistant.models import ToolCall as StoredCall
 from assistant.providers import ScriptedModel
 from assistant.services.toolpolicy import catalogue
@@ -145,3 +146,19 @@ def test_nobody_switches_the_tools_of_anothers_conversation(cast: Cast) -> None:
     for user, tenant in ((cast.amy, cast.acme), (cast.mallory, cast.globex)):
         assert Caller(tenant, user)("patch", address, {"tools_off": ["*"]}).status_code == 404
     assert Conversation.objects.get(pk=made["id"]).tools_off == []
+    assert not AuditEntry.objects.filter(action="conversation.tools").exists()
+
+
+def test_the_audit_names_who_has_switched_which_tools_of_a_conversation(cast: Cast) -> None:
+    for tenant, user, slug in ((cast.acme, cast.alice, "support"), (cast.globex, cast.mallory, "support")):
+        calls = Caller(tenant, user)
+        made = calls("post", "conversations/", {"assistant": slug}).json()
+        for names in (["pay", "find_order"], ["find_order", "pay"], ["*"], []):
+            assert calls("patch", f"conversations/{made['id']}/", {"tools_off": names}).status_code == 200
+        entries = AuditEntry.objects.filter(tenant=tenant, action="conversation.tools").order_by("pk")
+        assert [(entry.actor, entry.target) for entry in entries] == [(user, f"conversation {made['id']}")] * 3
+        assert [sentence_of_entry(entry) for entry in entries] == [
+            "tools off: — → find_order, pay",
+            "tools off: find_order, pay → *",
+            "tools off: * → —",
+        ]

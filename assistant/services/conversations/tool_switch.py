@@ -5,7 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Sequence
 
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
 from assistant.models import Conversation
+from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
 
 # In place of names: all tools.
@@ -18,8 +22,11 @@ def is_off(tool: str, off: Collection[str]) -> bool:
     return tool in off or ALL_TOOLS in off
 
 
+@transaction.atomic
 def switch_tools(*, member: Member, conversation_id: uuid.UUID, off: Sequence[str]) -> bool:
     """Switch these tools off in a conversation from its next run on, and all others on, as far as other switches do.
+
+    The audit gets an entry with the tools that were off and those that are, unless they are the same.
 
     Args:
         off: names of tools, or `ALL_TOOLS`; at most `MAX_NAMES`. What is no tool now may be one later.
@@ -28,4 +35,19 @@ def switch_tools(*, member: Member, conversation_id: uuid.UUID, off: Sequence[st
         False if the member has no such conversation.
     """
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
-    return bool(own.filter(pk=conversation_id).update(tools_off=sorted(set(off))))
+    conversation = own.select_for_update(of=("self",)).select_related("tenant").filter(pk=conversation_id).first()
+    if conversation is None:
+        return False
+    before = conversation.tools_off
+    after = sorted(set(off))
+    if after == before:
+        return True
+    own.filter(pk=conversation_id).update(tools_off=after)
+    audit_trail.record(
+        actor=get_user_model()._base_manager.get(pk=member.user_id),
+        action="conversation.tools",
+        target=f"conversation {conversation_id}",
+        tenant=conversation.tenant,
+        details={"values": {"tools_off": [", ".join(names) or None for names in (before, after)]}},
+    )
+    return True

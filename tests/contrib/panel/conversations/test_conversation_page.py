@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.contrib.panel.admin.conversations.thread import bar, shown_waterfall
 from assistant.contrib.panel.reports.thread import SHOWN_MESSAGES
 from assistant.contrib.panel.reports.waterfall import Step, waterfalls
-from assistant.models import Feedback, Message, PromptVersion, Run, RunConfiguration, ToolCall, UsageEntry
+from assistant.models import Conversation, Feedback, Message, PromptVersion, Run, RunConfiguration, ToolCall, UsageEntry
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 from tests.factories import make_conversation, make_message, make_run
@@ -73,6 +73,20 @@ def test_the_page_shows_rounds_calls_tokens_cost_and_the_configuration(amys: Cli
     assert text.count('class="bar"') == 3
     assert f"/admin/assistant/run/{run.pk}/change/" in text
     assert f"/admin/assistant/toolcall/{ToolCall.objects.get(run=run).pk}/change/" in text
+
+
+def test_the_tools_that_a_member_has_switched_off_are_shown(amys: Client, cast: Cast) -> None:
+    run = say_something(cast)
+    for names, shown in (([], None), (["current_time", "pay"], "current_time, pay"), (["*"], "All tools")):
+        Conversation.objects.filter(pk=run.conversation_id).update(tools_off=names)
+        text = page(amys, run)
+        assert ("Tools that are off" in text) == bool(names)
+        assert shown is None or f"<dd>{shown}</dd>" in text
+    foreign = make_conversation(cast.mallory, cast.rival_support)
+    Conversation.objects.filter(pk=foreign.pk).update(tools_off=["*"])
+    assert (
+        "All tools" not in amys.get(f"/admin/assistant/conversation/{foreign.pk}/change/", follow=True).content.decode()
+    )
 
 
 def test_tokens_written_to_caches_are_shown_of_a_run_and_of_its_requests(amys: Client, cast: Cast) -> None:

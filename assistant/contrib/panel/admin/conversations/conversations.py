@@ -25,7 +25,7 @@ from assistant.contrib.panel.admin.conversations.conversation_filters import (
     TestsFilter,
     UsedToolFilter,
 )
-from assistant.contrib.panel.admin.conversations.thread import may_try, shown_thread
+from assistant.contrib.panel.admin.conversations.thread import may_try, shown_thread, tools_off
 from assistant.contrib.panel.reports.thread import number_of, read_thread
 from assistant.contrib.panel.services.message_search import with_words
 from assistant.models import Conversation, Message, Run, ToolCall
@@ -89,6 +89,7 @@ class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
             "opts": self.opts,
             "conversation": row,
             "assistant": assistant_label(row.assistant),
+            "tools_off": tools_off(row),
             "pages": self._pages(row),
             "thread": thread,
             "exchanges": shown_thread(thread),

@@ -17,7 +17,8 @@ from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.reports.thread import Exchange, ShownMessage, Thread
 from assistant.contrib.panel.reports.waterfall import FAILED, WAITING, Step, Waterfall
 from assistant.markdown.render import render_blocks
-from assistant.models import Message, Run, ToolCall
+from assistant.models import Conversation, Message, Run, ToolCall
+from assistant.services.conversations.tool_switch import ALL_TOOLS
 from assistant.services.toolpolicy.rules import shown_rule
 
 # Of the bars: as wide as the cell, with these units.
@@ -27,6 +28,11 @@ BAR_UNITS = 1_000
 def may_try(request: HttpRequest, tenant_id: int) -> bool:
     """Whether the user may try a tenant's questions on a draft: those who may write its prompts, where that is on."""
     return settings.ASSISTANT_PROMPT_TESTS and tenants_of(request, "prompts").filter(pk=tenant_id).exists()
+
+
+def tools_off(conversation: Conversation) -> str:
+    """Return in words which tools the member has switched off in a conversation; empty if none."""
+    return _("All tools") if ALL_TOOLS in conversation.tools_off else ", ".join(conversation.tools_off)
 
 
 def shown_thread(thread: Thread) -> list[dict[str, Any]]:
