@@ -8,13 +8,13 @@ from assistant.client.chat_client import ChatClient
 from assistant.client.emulated_tools import EmulatedTools
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import McpServer, Progress, RemoteToolError
+from assistant.client.prompts import PromptTemplate, PromptVariables
 from assistant.client.redact_prompts import RedactPrompts
+from assistant.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.client.safeguard_words import SafeguardWords
-from assistant.core.client.prompts import PromptTemplate, PromptVariables
-from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
-from assistant.core.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
-from assistant.core.client.stores import ConversationKey, ConversationStore
-from assistant.core.client.turns import ReplyStream
+from assistant.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
+from assistant.client.stores import ConversationKey, ConversationStore
+from assistant.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation, Redact, log_calls

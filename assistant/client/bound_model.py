@@ -8,8 +8,8 @@ from typing import Any
 
 from assistant.client.call_settings import Prompt
 from assistant.client.chat_client import ChatClient
+from assistant.client.reply import ChatReply
 from assistant.client.tool_sources import ToolSource
-from assistant.core.client.reply import ChatReply
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.protocols import Decision
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypedDict, get_args
 
+from assistant.client.prompts import PromptTemplate
 from assistant.client.tool_sources import ToolProvider, ToolSource
-from assistant.core.client.prompts import PromptTemplate
 from assistant.core.llm.typed_output import Mode
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.plan import ExecuteTools

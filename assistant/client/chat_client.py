@@ -30,12 +30,12 @@ from assistant.client.mcp_servers import (
     Roots,
     check_options,
 )
+from assistant.client.prompts import PromptTemplate, filled
+from assistant.client.reply import ChatReply, InMemoryJournal
+from assistant.client.sessions import EventStore, Session
+from assistant.client.stores import ConversationStore, key_of, load
 from assistant.client.tool_sources import Augmentations, Resolver, ToolProvider, ToolSource, ToolSources, augmented
-from assistant.core.client.prompts import PromptTemplate, filled
-from assistant.core.client.reply import ChatReply, InMemoryJournal
-from assistant.core.client.sessions import EventStore, Session
-from assistant.core.client.stores import ConversationStore, key_of, load
-from assistant.core.client.turns import (
+from assistant.client.turns import (
     ReplyStream,
     Turn,
     context_of,
@@ -67,7 +67,7 @@ from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
 
-_spans = LazyModule("assistant.spans")
+_spans = LazyModule("assistant.client.turn_spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.client.call_settings import Prompt
+from assistant.client.prompts import PromptTemplate
 from assistant.client.wire_messages import message_of, text_of_file
-from assistant.core.client.prompts import PromptTemplate
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit import Media

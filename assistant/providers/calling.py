@@ -8,7 +8,7 @@ from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from assistant.client.bound_model import BoundModel
-    from assistant.core.client.reply import ChatReply
+    from assistant.client.reply import ChatReply
     from assistant.core.llm.protocol import Model
 
 # The client stands above the models that it asks; a model needs it only where a program calls the model itself.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from assistant.spans.model_requests import model_spans
 from assistant.spans.recording import CONVENTIONS_VERSION, fail, fell_back, is_observed
+from assistant.spans.runs import run_span
 from assistant.spans.tool_calls import ToolSpans
-from assistant.spans.turns import run_span, with_spans
 
 __all__ = [
     "CONVENTIONS_VERSION",
@@ -19,5 +19,4 @@ __all__ = [
     "is_observed",
     "model_spans",
     "run_span",
-    "with_spans",
 ]

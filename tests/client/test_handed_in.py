@@ -20,10 +20,10 @@ from assistant.client import (
     Message,
     RunFailed,
     ToolCall,
+    stores,
 )
-from assistant.core.client import stores
-from assistant.core.client.reply import InMemoryJournal
-from assistant.core.client.turns import Turn
+from assistant.client.reply import InMemoryJournal
+from assistant.client.turns import Turn
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, ToolResult, register_converter, tool
 from assistant.toolkit.calls import json_values

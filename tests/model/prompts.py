@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from assistant.core.client.reply import ChatReply
+from assistant.client.reply import ChatReply
 
 VIENNA = ZoneInfo("Europe/Vienna")
 Judge = Callable[[str], bool]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.core.client.reply import called_tool
+from assistant.client.reply import called_tool
 from assistant.core.llm.typed_output import InvalidOutput, OutputType
 from assistant.core.values.messages import ToolCall
 from assistant.providers.openai_wire.call_assembler import _is_json, _is_within

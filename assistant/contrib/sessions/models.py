@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from assistant.core.client.sessions import MAX_KIND
 from assistant.models.tenants import Tenant
 
 MAX_NAME = 200
+# That of `assistant.client.sessions`, whose import would bring all of the client into every process.
+MAX_KIND = 64
 
 
 class StoredEvent(models.Model):

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from django.contrib.auth import get_user_model
 
+from assistant.client.sessions import EventStore, SessionEvent
+from assistant.client.stores import ConversationKey
 from assistant.contrib.sessions.models import MAX_NAME, StoredEvent
-from assistant.core.client.sessions import EventStore, SessionEvent
-from assistant.core.client.stores import ConversationKey
 from assistant.models import Membership
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.row_scope import NO_TENANTS, all_tenants, tenant_scope, visible_tenants

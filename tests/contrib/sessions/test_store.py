@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pytest
 from django.utils import timezone
 
-from assistant.client import ChatClient, InMemoryStore, Message, ToolCall
-from assistant.contrib.sessions.models import StoredEvent
+from assistant.client import ChatClient, InMemoryStore, Message, ToolCall, sessions
+from assistant.contrib.sessions.models import MAX_KIND, StoredEvent
 from assistant.contrib.sessions.store import DjangoStore
 from assistant.models import Membership, Retention, Tenant
 from assistant.providers import ScriptedModel
@@ -51,6 +51,10 @@ def people(transactional_db: None) -> None:
 @pytest.fixture
 def alike(transactional_db: None) -> None:
     join(crossing.ALIKE)
+
+
+def test_a_kind_is_as_long_here_as_in_the_client() -> None:
+    assert MAX_KIND == sessions.MAX_KIND
 
 
 async def test_two_tenants_and_two_users_with_one_name_for_their_conversation(people: None) -> None:

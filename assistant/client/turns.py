@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
-from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
-from assistant.core.client.stores import ConversationKey, ConversationStore, append
+from assistant.client.reply import ChatReply, InMemoryJournal, reply_of
+from assistant.client.stores import ConversationKey, ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.typed_answer import PartialAnswer
 from assistant.core.llm.typed_output import OutputType

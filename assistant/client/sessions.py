@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.client.stores import STORE_SECONDS, ConversationKey
+from assistant.client.stores import STORE_SECONDS, ConversationKey
 from assistant.core.conversation.summary import summary_of
 from assistant.core.llm.protocol import Model
 from assistant.core.values.history_window import estimate

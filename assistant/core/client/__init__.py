@@ -1,1 +1,0 @@
-"""`ChatClient`'s parts: the reply, the context of tools, and the stores of conversations."""
