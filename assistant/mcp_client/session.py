@@ -31,12 +31,12 @@ from assistant.mcp_client.handlers import NO_HANDLERS, Handlers, LogLevel
 from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.results import convert_result, without_value
+from assistant.mcp_client.schema_process import fits
 from assistant.mcp_client.server_requests import log_callback, roots_callback, sampling_callback
 from assistant.mcp_client.transport import Transport, open_transport
 from assistant.toolkit import Question, ToolResult
 from assistant.toolkit.definition.questions import NeedsAnswer
 from assistant.toolkit.schema.bounds import InvalidSchema
-from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
 

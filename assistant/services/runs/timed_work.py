@@ -14,7 +14,6 @@ from functools import partial
 from django.db import DatabaseError
 from django.utils import timezone
 
-from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
 from assistant.services.db.threads import in_database
 from assistant.services.files import attachments  # noqa: F401 - registers its recurring work
 from assistant.services.jobs.engine import EngineWorker

@@ -1,8 +1,7 @@
 """Validates JSON values against untrusted JSON Schemas in bounded time.
 
 The engine is `jsonschema-rs` with its linear-time regular expressions and a retriever that loads nothing. It holds the
-GIL, so `Checker` accepts only what is cheap enough for the event loop; more expensive checks run in a child process
-(`assistant.toolkit.schema.process`).
+GIL, so `Checker` accepts only what is cheap enough for the event loop, and refuses more expensive checks.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.panel.services.scheduled_prompts import FAILURE_DAYS
 from assistant.models import Job, PromptVersion
-from assistant.services.assistants.scheduled_prompts import FAILURE_DAYS
 from assistant.services.jobs.names import PUBLISH_JOB, of_tenants
 
 

@@ -12,9 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from assistant.contrib.panel.services.scheduled_prompts import schedule_publication
 from assistant.models import Assistant, AuditEntry, Job, PromptVariable, PromptVersion
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
-from assistant.services.assistants.scheduled_prompts import schedule_publication
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.tenants.test_custom_roles import holder

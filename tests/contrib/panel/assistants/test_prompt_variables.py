@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from assistant.contrib.panel.services.scheduled_prompts import schedule_publication
 from assistant.models import AuditEntry, PromptVariable
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
-from assistant.services.assistants.scheduled_prompts import schedule_publication
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_custom_roles import holder
 

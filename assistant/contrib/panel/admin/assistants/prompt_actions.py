@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.links import assistant_label
 from assistant.admin.prompts import problems_of
 from assistant.contrib.panel.admin.assistants.prompt_forms import moment_in
+from assistant.contrib.panel.services.scheduled_prompts import cancel_publication, schedule_publication
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import label_prompt, publish_prompt
-from assistant.services.assistants.scheduled_prompts import cancel_publication, schedule_publication
 from assistant.toolkit.text import clean_text
 
 

@@ -27,11 +27,11 @@ from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, 
 from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_url
 from assistant.contrib.panel.admin.base.added_links import added_links, draft_buttons
 from assistant.contrib.panel.services.prompt_editor import save_typed, state_of
+from assistant.contrib.panel.services.scheduled_prompts import failed_publications_of, publications_of
 from assistant.core.values.prompt_template import BUILT_IN
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables, own_names
 from assistant.services.assistants.prompts import text_to_edit
-from assistant.services.assistants.scheduled_prompts import failed_publications_of, publications_of
 
 # What a custom role needs to allow for these pages.
 PERMISSION = "prompts"

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from assistant.contrib.evaluations.services.knowledge_evaluation import HALVES, CaseError, Figures, evaluate, read_cases
 from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
-from assistant.services.knowledge.evaluation import HALVES, CaseError, Figures, evaluate, read_cases
 from assistant.services.knowledge.evidence import find, lines_of
 
 # Passages that a search returns, of which the first five count.

@@ -8,9 +8,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from assistant.contrib.panel.services.scheduled_prompts import schedule_publication
 from assistant.models import AuditEntry, Job, PromptVersion
 from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.assistants.scheduled_prompts import schedule_publication
 from tests.base import Cast
 from tests.live import Server
 from tests.websocket.test_websocket import until

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from assistant.contrib.evaluations.services.knowledge_evaluation import Case, CaseError, evaluate, read_cases
 from assistant.models import Tenant
 from assistant.services.knowledge.documents import add_document
-from assistant.services.knowledge.evaluation import Case, CaseError, evaluate, read_cases
 from assistant.services.knowledge.full_text import search
 from benchmarks.knowledge.corpus import Style, cases, documents
 from tests.base import Cast

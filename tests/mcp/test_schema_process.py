@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from assistant.toolkit.schema import process as schema_process
-from assistant.toolkit.schema.process import fits, fits_in_process
+from assistant.mcp_client import schema_process
+from assistant.mcp_client.schema_process import fits, fits_in_process
 
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}
 
@@ -24,7 +24,7 @@ def children() -> set[str]:
     found = set()
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"toolkit/schema/worker.py" in status.read_bytes():
+            if b"mcp_client/schema_worker.py" in status.read_bytes():
                 found.add(status.parent.name)
         except OSError:
             continue

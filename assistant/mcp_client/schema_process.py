@@ -22,7 +22,7 @@ MAX_CHARACTERS = 4 * 1024**2
 # Of one check's process, in bytes.
 MAX_MEMORY = 1024**3
 MAX_OUTPUT = 100
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = Path(__file__).with_name("schema_worker.py")
 
 _slots = PerLoop(lambda: asyncio.Semaphore(MAX_PROCESSES))
 

@@ -7,16 +7,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from assistant.models import AuditEntry, Job, PromptVariable, PromptVersion
-from assistant.services.assistants.prompt_values import UnknownVariables
-from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.assistants.scheduled_prompts import (
+from assistant.contrib.panel.services.scheduled_prompts import (
     MAX_WAITING,
     cancel_publication,
     failed_publications_of,
     publications_of,
     schedule_publication,
 )
+from assistant.models import AuditEntry, Job, PromptVariable, PromptVersion
+from assistant.services.assistants.prompt_values import UnknownVariables
+from assistant.services.assistants.prompts import draft_prompt
 from tests.base import Cast
 from tests.services.jobs.due_jobs import do_due_jobs
 
