@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from assistant.models import Feedback, Message, Provider, Tenant
+from assistant.models import Conversation, Feedback, Message, Provider, Run, Tenant, ToolCall
 from assistant.services.knowledge.documents import add_document
 from tests.agui import Frame
 from tests.base import Cast
@@ -165,3 +165,48 @@ async def test_an_answer_names_the_passages_of_attached_files_that_it_stands_on(
     assert about["sources"][0]["text"] == "Turn the valve twice." and about["sources"] == first["sources"]
     assert thanked == second and "sources" not in second
     assert "Put the number of a passage in brackets" in told and "# Slide 2: Costs" in told
+
+
+async def test_why_names_tools_tenant_documents_and_what_was_left_out(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "search_docs")
+    await in_db(add_document)(tenant=cast.acme, title="Returns", text="Fourteen days for returns.", is_trusted=True)
+    fake_provider.call("search_docs", {"queries": ["returns"]})
+    fake_provider.queue(citing("Fourteen days for returns."))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("How long?", **HTML)
+        (about, *_) = await details_of(socket)
+        assert about["why"] == "This answer used Search documents, with data of Acme; it cites Returns."
+        call = await ToolCall.objects.aget()
+        for name, status in (("pay_out", "refused"), ("made_up", "timeout"), ("asked_for", "awaiting_approval")):
+            await ToolCall.objects.acreate(tenant=cast.acme, run_id=call.run_id, call_id=name, name=name, status=status)
+        await ToolCall.objects.filter(pk=call.pk).aupdate(told="Four")
+        await Conversation.objects.aupdate(tools_off=["find_parcel"])
+        await socket.attach(frames[0]["threadId"], render="html")
+        (about, *_) = await details_of(socket)
+    left_out = (
+        "a part of what Search documents returned, pay out (Refused), made up (Timed out), "
+        "find parcel (off in this conversation)"
+    )
+    assert about["why"].endswith(f"; it cites Returns; left out: {left_out}.")
+
+
+async def test_why_is_said_in_the_readers_language_and_is_bounded(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Hi", **HTML)
+        (about,) = await details_of(socket)
+    none = "This answer used no tool: it comes from the model and this conversation with Acme."
+    assert about["why"] == none and "model" not in about
+    run = await Run.objects.aget()
+    calls = [
+        ToolCall(tenant=cast.acme, run=run, call_id=f"c{number}", name=f"tool_{number}_" + "x" * 100, status="ok")
+        for number in range(60)
+    ]
+    await ToolCall.objects.abulk_create(calls)
+    async with open_socket(server.url, user=cast.alice, query="?language=de") as socket:
+        await socket.attach(frames[0]["threadId"], render="html")
+        (about,) = await details_of(socket)
+    assert about["why"].startswith("Diese Antwort") and "52" in about["why"] and len(about["why"]) < 1_000

@@ -45,6 +45,7 @@ class _Detail:
     event: str
     annotate: str
     note: str
+    left_out: str
 
     @staticmethod
     def call(name: str, *given: Any, **named: Any) -> Any:
@@ -56,7 +57,16 @@ class _Detail:
 _added: dict[str, _Detail] = {}
 
 
-def add_detail(extension: str, *, read: str, script: str, event: str = "", annotate: str = "", note: str = "") -> None:
+def add_detail(
+    extension: str,
+    *,
+    read: str,
+    script: str,
+    event: str = "",
+    annotate: str = "",
+    note: str = "",
+    left_out: str = "",
+) -> None:
     """Add what an extension has stored of runs to the details of their answers, under the extension's name.
 
     Args:
@@ -69,8 +79,10 @@ def add_detail(extension: str, *, read: str, script: str, event: str = "", annot
             `Annotation`s.
         note: the dotted name of a function that takes a value as read, and returns a line for a conversation that is
             exported as Markdown, or "".
+        left_out: the dotted name of a function that takes a value as read, and returns what the answer lacks, as parts
+            of the sentence that *Why this answer?* opens.
     """
-    _added[extension] = _Detail(read, script, event, annotate, note)
+    _added[extension] = _Detail(read, script, event, annotate, note, left_out)
 
 
 def detail_scripts() -> dict[str, str]:
@@ -117,3 +129,13 @@ def notes(added: Mapping[str, Any]) -> list[str]:
         if name in _added and _added[name].note
     )
     return [line for line in lines if line]
+
+
+def left_out_of(added: Mapping[str, Any]) -> list[str]:
+    """Return what an answer with these details lacks, as parts of a sentence."""
+    return [
+        part
+        for name, value in added.items()
+        if name in _added and _added[name].left_out
+        for part in cast(Sequence[str], _Detail.call(_added[name].left_out, value))
+    ]

@@ -194,12 +194,12 @@ def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall
     known = list(rows.values_list("call_id", "name", "status"))
     titles = titles_of(tenant_id=share.tenant_id, names={name for _, name, _ in known})
     return {
-        call_id: SharedCall(titles.get(name, name.replace("_", " ")), _status(status))
+        call_id: SharedCall(titles.get(name, name.replace("_", " ")), state_of_call(status))
         for call_id, name, status in known
     }
 
 
-def _status(status: str) -> str:
+def state_of_call(status: str) -> str:
     """Return the state of a call in the words of the chat."""
     words = {
         ToolCall.Status.RUNNING: _("Running"),

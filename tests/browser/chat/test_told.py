@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 
 from assistant.models import Brand
 from tests.base import Cast
-from tests.browser.acts import answered, ask
+from tests.browser.acts import answered, ask, fits
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.factories import switch_tool
@@ -81,3 +81,46 @@ async def test_a_tenant_says_in_its_words_and_place_that_an_ai_answers(page: Pag
     await sync_to_async(Brand.objects.update_or_create)(tenant=cast.acme, defaults=brand)
     await page.reload()
     await expect(page.locator(".foot").get_by_role("note")).to_have_text("Ada is a machine.")
+
+
+async def opens_why(page: Page, place: str) -> None:
+    """Open the sentence below the last answer by keyboard, read it, and close it again."""
+    button = page.get_by_role("button", name="Why this answer?").last
+    await expect(button).to_have_attribute("aria-expanded", "false")
+    await button.focus()
+    await page.keyboard.press("Enter")
+    why = page.locator(".why").last
+    await expect(why).to_have_text(f"This answer used Calculate, with data of {place}.")
+    await expect(why).to_be_in_viewport(ratio=1)
+    await expect(button).to_have_attribute("aria-expanded", "true")
+    await expect(button).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(why).to_be_hidden()
+
+
+async def test_why_an_answer_is_so_opens_below_it(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate")
+    fake_provider.call("calculate", {"expression": "1+1"})
+    fake_provider.reply("2.")
+    await ask(page, "Add")
+    await answered(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    await opens_why(page, "Acme")
+    assert asked == []
+    await page.set_viewport_size({"width": 390, "height": 700})
+    await opens_why(page, "Acme")
+    assert await fits(page)
+    await page.reload()
+    await opens_why(page, "Acme")
+
+
+async def test_a_visitor_can_open_it_too(shop: Shop, fake_provider: FakeProvider, cast: Cast) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate")
+    fake_provider.call("calculate", {"expression": "1+1"})
+    fake_provider.reply("2.")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask_widget(page, "Add")
+    await opens_why(page, "Acme")

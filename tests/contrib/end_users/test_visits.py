@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from assistant.contrib.end_users.models import EndUser, WidgetOrigin
 from assistant.contrib.end_users.services.tokens import mint_token
-from assistant.models import ApiKey, Assistant, Conversation, Membership, Provider, ToolCall, ToolFile
+from assistant.models import ApiKey, Assistant, Brand, Conversation, Membership, Provider, ToolCall, ToolFile
 from assistant.services.tenancy.members import find_member
 from tests.api.calling import Caller
 from tests.base import Cast
@@ -251,3 +251,14 @@ def test_who_acts_for_an_end_user_is_told_who_that_is(cast: Cast, shop: Caller) 
 
 def test_origins_are_the_tenants_own(cast: Cast, shop: Caller) -> None:
     assert [str(row.tenant) for row in WidgetOrigin.objects.filter(origin=SHOP)] == ["Acme"]
+
+
+async def test_a_visitor_is_told_why_by_the_brands_name_and_without_a_model(
+    shop: Caller, cast: Cast, uvicorn_server: Server, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(Brand.objects.update_or_create)(tenant=cast.acme, defaults={"name": "Shop Desk"})
+    token = await sync_to_async(token_for)(shop, "dora")
+    async with visit(uvicorn_server.url, token) as socket:
+        await socket.ask("Hi", forwardedProps={"render": "html"})
+        (about,) = (await socket.until_custom("message.details"))["value"]["messages"]
+    assert about["why"].endswith("conversation with Shop Desk.") and "test-model" not in str(about)

@@ -13,6 +13,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Document, Run
 from assistant.providers.scripted import ScriptedModel
 from assistant.services.knowledge.documents import add_document
+from assistant.services.runs.reading.answer_details import answer_details
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
@@ -180,3 +181,15 @@ def test_what_is_stored_repeats_no_value(cast: Cast) -> None:
     row = Receipt.objects.get()
     assert "12.5" not in str(row.marks) and "cancelled" not in str(row.actions)
     assert (row.values, row.unsupported, row.unsupported_actions, row.tools) == (1, 0, 1, ["get_parcel"])
+
+
+def test_why_this_answer_names_what_no_source_has(cast: Cast) -> None:
+    ask(cast, [parcel(), "It weighs 12.5 kg, or 13.9. I have cancelled it."])
+    run = Run.objects.select_related("conversation").get()
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    (about,) = answer_details(member=member, thread_id=run.conversation_id)
+    assert about["why"] == (
+        "This answer used get parcel, with data of Acme; not found in what was looked up: 13.9; "
+        "claimed, and done by no tool: cancelled."
+    )

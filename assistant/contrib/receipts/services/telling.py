@@ -40,6 +40,17 @@ def note_of(receipt: Mapping[str, Any]) -> str:
     return " ".join(sentence % {name: ", ".join(list(named)[:MAX_NAMED])} for sentence, name, named in lines if named)
 
 
+def left_out_of(receipt: Mapping[str, Any]) -> list[str]:
+    """Return which values of an answer no source has, and which actions that it claims no call has done."""
+    values = dict.fromkeys(mark["text"] for mark in receipt["marks"] if "reason" in mark)
+    actions = dict.fromkeys(action["text"] for action in receipt["actions"] if "tool" not in action)
+    parts = [
+        (gettext("not found in what was looked up: %(values)s"), "values", values),
+        (gettext("claimed, and done by no tool: %(actions)s"), "actions", actions),
+    ]
+    return [part % {name: ", ".join(list(named)[:MAX_NAMED])} for part, name, named in parts if named]
+
+
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:
     for source in mark["sources"]:
         if source["kind"] == "passage":

@@ -13,6 +13,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.branding.audience import Fact, is_told
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import added_details
+from assistant.services.runs.reading.reasons import reasons_of
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
@@ -24,7 +25,8 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     Answers have `messageId`, `runId`, `createdAt`, and where they are known `model` and `isFallback` (if that model
     took over because the first could not answer) for those who are told, `feedback` (`rating`, `comment`), `usage`
     (`inputTokens`, `outputTokens` and `cost` of the whole run), `sources` (the passages that the run's answer names,
-    each with `number`, `source_id`, `source`, `heading`, `page` and `text`) and `added` (what optional apps add).
+    each with `number`, `source_id`, `source`, `heading`, `page` and `text`), `added` (what optional apps add), and, of
+    the last of a run's answers, `why` (a sentence on what it was made from, in the caller's language).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -43,8 +45,12 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     ratings = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=found)
     given = {row.message_id: {"rating": row.rating, "comment": row.comment} for row in ratings}
     used = _usage(member, {row.run_id for row in found if row.run_id})
-    added = added_details(member=member, runs={row.run_id: row.run for row in found if row.run}.values())
-    is_told_models = is_told(member, Fact.MODEL, brand=brand_of(tenant_id=member.tenant_id))
+    shown = {row.run_id: row.run for row in found if row.run}
+    added = added_details(member=member, runs=shown.values())
+    brand = brand_of(tenant_id=member.tenant_id)
+    why = reasons_of(member=member, thread_id=thread_id, runs=shown.values(), added=added, brand=brand)
+    last = {row.run_id: row.pk for row in reversed(found)}
+    is_told_models = is_told(member, Fact.MODEL, brand=brand)
     details = []
     for row in reversed(found):
         run = row.run
@@ -59,6 +65,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
             "usage": used.get(run.pk),
             "sources": run.passages or None,
             "added": added.get(run.pk),
+            "why": why.get(run.pk) if last[run.pk] == row.pk else None,
         }
         details.append(
             {

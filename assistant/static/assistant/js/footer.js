@@ -1,9 +1,9 @@
-/* What stands under an answer: copy, ask again, the member's rating with a comment, time, model, tokens and cost. */
+/* What stands under an answer: copy, ask again, the member's rating with a comment, why it is so, time, model, tokens and cost. */
 
 import { icon, make } from "./elements.js";
 import { dayOrTime, gettext, locale, ngettext } from "./i18n.js";
 import { makeMenu } from "./menu.js";
-import { copyText } from "./shared.js";
+import { copyText, newId } from "./shared.js";
 
 const COPIED_FOR = 1600; // milliseconds
 const MAX_COMMENT = 4000; // characters
@@ -22,6 +22,8 @@ export class Footer {
   #others = make("details.menu.models");
   #up;
   #down;
+  #ask;
+  #why = make("p.why", { id: newId(), hidden: true, dir: "auto" });
   #about = make("span.about");
   #form = null;
 
@@ -32,8 +34,11 @@ export class Footer {
     this.#again = this.#button("again", gettext("Ask again"), () => actions.again());
     this.#up = this.#button("up", gettext("Good answer"), () => this.#rate(1));
     this.#down = this.#button("down", gettext("Bad answer"), () => this.#rate(-1));
-    this.#again.hidden = this.#others.hidden = this.#up.hidden = this.#down.hidden = true;
-    this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#others, this.#up, this.#down, this.#about));
+    this.#ask = this.#button("ask", gettext("Why this answer?"), () => this.#explain(this.#why.hidden));
+    this.#ask.setAttribute("aria-controls", this.#why.id);
+    this.#explain(false);
+    this.#again.hidden = this.#others.hidden = this.#up.hidden = this.#down.hidden = this.#ask.hidden = true;
+    this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#others, this.#up, this.#down, this.#ask, this.#about), this.#why);
   }
 
   #button(name, title, act) {
@@ -66,6 +71,15 @@ export class Footer {
     makeMenu(this.#others);
   }
 
+  /** Show the sentence on what the answer was made from, or hide it. */
+  #explain(isShown) {
+    this.#why.hidden = !isShown;
+    this.#ask.setAttribute("aria-expanded", String(isShown));
+    if (!isShown) return;
+    this.#actions.announce(this.#why.textContent);
+    this.#why.scrollIntoView({ block: "nearest" });
+  }
+
   /** Show what the server knows of one of the turn's answers. */
   add(detail) {
     this.#details.set(detail.messageId, detail);
@@ -80,6 +94,8 @@ export class Footer {
     if (isFallback) this.#about.append(make("span.fallback", { title: gettext("The first model could not answer.") }, gettext("Answered by the fallback model")));
     this.#show(feedback?.rating ?? 0);
     this.#up.hidden = this.#down.hidden = false;
+    this.#why.textContent = all.map(({ why }) => why).filter(Boolean).join(" ");
+    this.#ask.hidden = !this.#why.textContent;
   }
 
   get #messageId() {

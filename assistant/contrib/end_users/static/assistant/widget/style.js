@@ -74,6 +74,8 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .icon-button[aria-pressed="true"],.icon-button.done{color:var(--accent)}
 .icon-button[aria-pressed="true"] svg{fill:color-mix(in srgb,var(--accent) 25%,transparent)}
 .actions{display:flex;flex-wrap:wrap;align-items:center;margin-inline-start:-8px}
+.icon-button[aria-expanded="true"]{color:var(--accent)}
+.why{margin-top:4px;color:var(--soft);font-size:13px}
 .about{display:flex;flex-wrap:wrap;margin-inline-start:6px;color:var(--soft);font-size:13px}
 .about>*+*::before{content:"·";margin-inline:6px}
 .models{position:relative}
