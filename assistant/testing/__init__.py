@@ -8,6 +8,7 @@ from assistant.testing.cassette_file import CassetteError
 from assistant.testing.cassettes import Cassette
 from assistant.testing.chat import Answer, ChatTester
 from assistant.testing.database import share_connections
+from assistant.testing.guest import GuestTestMixin
 from assistant.testing.models import answer_with
 from assistant.testing.tools import ToolTester, tool_context
 
@@ -17,6 +18,7 @@ __all__ = [
     "Cassette",
     "CassetteError",
     "ChatTester",
+    "GuestTestMixin",
     "NotAdmitted",
     "ScriptedModel",
     "ToolCall",

@@ -12,6 +12,7 @@ from assistant.testing import (
     AssistantTestMixin,
     CassetteError,
     ChatTester,
+    GuestTestMixin,
     NotAdmitted,
     ScriptedModel,
     ToolCall,
@@ -190,3 +191,10 @@ class CassetteTests(AssistantTestMixin, TestCase):
         with self.assertRaisesMessage(CassetteError, "RECORD_CASSETTES=1"):
             self.cassette("missing", record=False)
         self.assertFalse((Path(__file__).parent / "cassettes/missing.json").exists())
+
+
+class OwnPageTests(GuestTestMixin, TestCase):
+    own_pages = ("/api/imports/", "/", "/sign-in/", "/admin/")
+
+    def own_user(self):
+        return Person.objects.create_superuser("root@crm.example", "correct-horse")
