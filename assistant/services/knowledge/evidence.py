@@ -17,7 +17,8 @@ from typing import Literal
 from cachetools import TTLCache
 
 from assistant.models.knowledge import Passage
-from assistant.services.knowledge.full_text import Hit, languages_of_documents, search
+from assistant.services.knowledge.full_text import Hit, languages_of_documents
+from assistant.services.knowledge.fusion import Fused, search_fused
 
 Evidence = Literal["none", "weak", "good"]
 # Lines are kept for a day, or until a tenant has twice or half as many passages, or documents in more languages.
@@ -42,37 +43,52 @@ class Findings:
     evidence: Evidence
 
 
-_kept: TTLCache[tuple[int, int, frozenset[str]], Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
+# By tenant, how many passages it has, their languages, and the model that ranks by meaning; "" is for words.
+_kept: TTLCache[tuple[int, int, frozenset[str], str], Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
 
 
 def find(*, tenant_id: int, queries: Sequence[str], limit: int) -> Findings:
-    """Return the passages that `search` finds, and whether they say anything about what was asked.
+    """Return the passages that a search finds, and whether they say anything about what was asked.
 
     The first call for a tenant takes as long as some forty searches.
     """
-    hits = search(tenant_id=tenant_id, queries=queries, limit=limit)
-    if not hits:
+    fused = search_fused(tenant_id=tenant_id, queries=queries, limit=limit)
+    if not fused.hits:
         return Findings((), "none")
-    best = max(hit.coverage for hit in hits)
-    lines = lines_of(tenant_id)
-    if best < lines.lower:
+    measured = _measured(fused)
+    lines = lines_of(tenant_id, fused.model)
+    if measured < lines.lower:
         return Findings((), "none")
-    return Findings(hits, "weak" if best < lines.upper else "good")
+    return Findings(fused.hits, "weak" if measured < lines.upper else "good")
 
 
-def lines_of(tenant_id: int) -> Lines:
-    """Return a tenant's lines: what seven of ten wordings about something else stay below, and the most of one."""
+def lines_of(tenant_id: int, model: str = "") -> Lines:
+    """Return a tenant's lines: what seven of ten wordings about something else stay below, and the most of one.
+
+    Args:
+        model: what ranks by meaning, whose lines they are; without it, of the shares of words.
+    """
     languages = languages_of_documents(tenant_id)
-    key = (tenant_id, Passage.objects.filter(tenant_id=tenant_id).count().bit_length(), languages)
+    size = Passage.objects.filter(tenant_id=tenant_id).count().bit_length()
+    key = (tenant_id, size, languages, model)
     lines = _kept.get(key)
     if lines is None:
-        shares = [_share(tenant_id, queries) for queries in _about_something_else(languages)]
-        lines = _kept[key] = Lines(statistics.quantiles(shares, n=10)[6], max(shares))
+        lines = _kept[key] = _lines(tenant_id, languages, model)
     return lines
 
 
-def _share(tenant_id: int, queries: Sequence[str]) -> float:
-    return max((hit.coverage for hit in search(tenant_id=tenant_id, queries=queries, limit=5)), default=0.0)
+def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines:
+    found = [
+        search_fused(tenant_id=tenant_id, queries=queries, limit=5) for queries in _about_something_else(languages)
+    ]
+    # Where the model does not understand a language, or cannot be asked now, words decide.
+    measured = [_measured(one) for one in found if one.model == model] or [_measured(one) for one in found]
+    return Lines(statistics.quantiles(measured, n=10)[6], max(measured))
+
+
+def _measured(fused: Fused) -> float:
+    """Return how near the best passage is: by meaning and words, or where nothing ranks by meaning by words alone."""
+    return fused.likeness if fused.model else max((hit.coverage for hit in fused.hits), default=0.0)
 
 
 def _about_something_else(languages: frozenset[str]) -> list[list[str]]:

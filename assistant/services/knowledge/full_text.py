@@ -8,8 +8,10 @@ tenant's words would influence another's results.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import NotSupportedError, connection
 
@@ -25,6 +27,9 @@ HEADING_WEIGHT = 1.5
 TEXT_WEIGHT = 1.0
 # Passages with less than this share of the best score are left out.
 MIN_SCORE_SHARE = 0.3
+# Words that may be an identifier, and what makes them one beside a digit with a letter, as AB-1200 has.
+_JOINED = re.compile(r"[^\W_]+(?:[-_./][^\W_]+)*")
+_MARK_OF_IDENTIFIER = re.compile(r"_|\d{5}|[a-z][A-Z]")
 # The language of documents whose language could not be told.
 _DEFAULT_LANGUAGE = "en"
 
@@ -44,6 +49,19 @@ class Hit:
     passage: Passage
     score: float
     coverage: float
+
+
+class Score(NamedTuple):
+    """How well a passage fits the wording that it fits best.
+
+    Attributes:
+        score, coverage: as of a `Hit`.
+        identifiers: how many identifiers of the wordings it has, such as AB-1200 and max_retries.
+    """
+
+    score: float = 0.0
+    coverage: float = 0.0
+    identifiers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +86,36 @@ def search(*, tenant_id: int, queries: Sequence[str], limit: int) -> list[Hit]:
     fits it best. Passages with a text that a better one has too are left out. All characters but letters and digits
     separate words, so that every query is valid.
     """
+    scores = scores_of(tenant_id=tenant_id, queries=queries)
+    return hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit)
+
+
+def scores_of(*, tenant_id: int, queries: Sequence[str], also: Collection[int] = ()) -> dict[int, Score]:
+    """Return the scores of the passages that may be best for one of several wordings.
+
+    Args:
+        also: further passages of the tenant whose scores are returned, as far as there are such passages.
+    """
     total = Passage.objects.filter(tenant_id=tenant_id).count()
     if not total:
-        return []
-    scores = _scores(tenant_id, _wordings(tenant_id, queries, total))
-    if not scores:
-        return []
-    least = MIN_SCORE_SHARE * max(score for score, _ in scores.values())
-    best = sorted((pk for pk, (score, _) in scores.items() if score >= least), key=lambda pk: (-scores[pk][0], pk))
-    rows = Passage.objects.filter(tenant_id=tenant_id).defer("stems").in_bulk(best[: 2 * limit])
+        return {}
+    return _scores(tenant_id, _wordings(tenant_id, queries, total), _identifiers(tenant_id, queries), also)
+
+
+def best_first(scores: Mapping[int, Score]) -> list[int]:
+    """Return the passages whose words fit, the best first, without those far below the best."""
+    least = MIN_SCORE_SHARE * max((one.score for one in scores.values()), default=0.0)
+    having = (pk for pk, one in scores.items() if one.score and one.score >= least)
+    return sorted(having, key=lambda pk: (-scores[pk].score, pk))
+
+
+def hits_of(*, tenant_id: int, order: Sequence[int], scores: Mapping[int, Score], limit: int) -> list[Hit]:
+    """Return the first of the tenant's passages in an order, without those whose text an earlier one has too."""
+    rows = Passage.objects.filter(tenant_id=tenant_id).defer("stems").in_bulk(order[: 2 * limit])
     found: dict[str, Hit] = {}
-    for pk in best[: 2 * limit]:
+    for pk in order[: 2 * limit]:
         if pk in rows:
-            found.setdefault(rows[pk].text, Hit(rows[pk], *scores[pk]))
+            found.setdefault(rows[pk].text, Hit(rows[pk], scores[pk].score, scores[pk].coverage))
     return list(found.values())[:limit]
 
 
@@ -117,16 +152,47 @@ def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
     return list(dict.fromkeys(frozenset(stem(word, language) for language in languages) for word in words))[:MAX_WORDS]
 
 
-def _scores(tenant_id: int, wordings: Iterable[Sequence[Word]]) -> dict[int, tuple[float, float]]:
-    """Return score and coverage of the passages that may be best for a wording."""
-    scores: dict[int, tuple[float, float]] = {}
+def _identifiers(tenant_id: int, queries: Sequence[str]) -> list[list[frozenset[str]]]:
+    """Return the stems of the words of each identifier in the wordings."""
+    found = dict.fromkeys(one for query in queries for one in _JOINED.findall(query) if _is_identifier(one))
+    languages = languages_of_documents(tenant_id) if found else frozenset()
+    return [
+        [frozenset(stem(word, language) for language in languages) for word in words_of(one)]
+        for one in list(found)[:MAX_WORDS]
+    ]
+
+
+def _is_identifier(joined: str) -> bool:
+    """Return whether joined words name one thing: AB-1200, max_retries, getValue."""
+    has_digit = any(letter.isdecimal() for letter in joined)
+    has_letter = any(letter.isalpha() for letter in joined)
+    return (has_digit and has_letter) or _MARK_OF_IDENTIFIER.search(joined) is not None
+
+
+def _scores(
+    tenant_id: int,
+    wordings: Sequence[Sequence[Word]],
+    identifiers: Sequence[Sequence[frozenset[str]]],
+    also: Collection[int],
+) -> dict[int, Score]:
+    """Return the scores of the passages that may be best for a wording, and of others."""
+    scores: dict[int, Score] = {}
     for words in wordings:
         known = [word for word in words if word.count]
-        candidates = _candidates(tenant_id, known) if known else []
+        candidates = {*also, *(_candidates(tenant_id, known) if known else ())}
         rows = Passage.objects.filter(tenant_id=tenant_id, pk__in=candidates).values_list("pk", "stems")
         for pk, stems in rows:
-            scores[pk] = max(scores.get(pk, (0.0, 0.0)), (_score(stems, known), _coverage(stems, words)))
+            own = Score(_score(stems, known), _coverage(stems, words), _had(stems, identifiers))
+            scores[pk] = max(scores.get(pk, Score()), own)
     return scores
+
+
+def _had(stems: str, identifiers: Sequence[Sequence[frozenset[str]]]) -> int:
+    """Return how many identifiers a passage has whole."""
+    if not identifiers:
+        return 0
+    words = frozenset(stems.split())
+    return sum(not any(words.isdisjoint(word) for word in one) for one in identifiers)
 
 
 def _coverage(stems: str, words: Sequence[Word]) -> float:

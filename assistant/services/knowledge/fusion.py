@@ -1,0 +1,74 @@
+"""Search by words and, where an optional app ranks passages, by meaning: which of both finds is the tenant's answer.
+
+Likeness of meaning decides. Words lift passages with the very identifiers that were asked for, add the share of the
+question's words that a passage has, and have places of their own: what is best by words is never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from assistant.services.knowledge.full_text import Hit, Score, best_first, hits_of, scores_of
+from assistant.services.knowledge.rankings import Ranked, ranked
+
+# Passages that are taken from the nearest by meaning.
+POOL = 100
+# What the whole question in a passage's words is worth, in likeness.
+COVERAGE_WEIGHT = 0.3
+# The places that passages have of their own that are best by words.
+OWN_PLACES = (3, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """What a search has found.
+
+    Attributes:
+        model: what ranked by meaning; "" if nothing did.
+        likeness: of the best passage with the words it has; 0 without a model.
+    """
+
+    hits: Sequence[Hit]
+    model: str = ""
+    likeness: float = 0.0
+
+
+def search_fused(*, tenant_id: int, queries: Sequence[str], limit: int) -> Fused:
+    """Return the tenant's passages that fit several wordings best, the best first, without repeated texts."""
+    near = ranked(tenant_id=tenant_id, queries=queries, limit=POOL)
+    scores = scores_of(tenant_id=tenant_id, queries=queries, also=near.likeness if near else ())
+    if near is None or not near.likeness:
+        return Fused(hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit))
+    fits = fits_of(near, scores)
+    order = fused_order(near, scores, fits)
+    return Fused(hits_of(tenant_id=tenant_id, order=order, scores=scores, limit=limit), near.model, max(fits.values()))
+
+
+def fits_of(near: Ranked, scores: Mapping[int, Score]) -> dict[int, float]:
+    """Return likeness and the share of words together, by passage."""
+    # A passage that is only found by its words is no nearer than the last of the nearest.
+    least = min(near.likeness.values())
+    return {pk: near.likeness.get(pk, least) + COVERAGE_WEIGHT * one.coverage for pk, one in scores.items()}
+
+
+def fused_order(near: Ranked, scores: Mapping[int, Score], fits: Mapping[int, float]) -> list[int]:
+    """Return passages in the order in which they are shown."""
+    by_words = best_first(scores)
+    exact = [pk for pk in scores if scores[pk].identifiers]
+    exact.sort(key=lambda pk: (-scores[pk].identifiers, -fits[pk], pk))
+    by_meaning = sorted(fits, key=lambda pk: (-fits[pk], pk))
+    order = list(dict.fromkeys((*exact, *by_meaning)))
+    if not near.understands_all:
+        return _alternating(order, by_words)
+    for place, pk in zip(OWN_PLACES, by_words, strict=False):
+        if pk not in order[:place]:
+            order.remove(pk)
+            order.insert(place - 1, pk)
+    return order
+
+
+def _alternating(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    pairs = zip_longest(first, second)
+    return list(dict.fromkeys(pk for pk in chain.from_iterable(pairs) if pk is not None))

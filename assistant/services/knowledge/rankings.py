@@ -1,0 +1,55 @@
+"""What ranks passages beside full text: an optional app adds it, and full text alone decides without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from django.utils.module_loading import import_string
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The passages of a tenant that are nearest to some wordings by their meaning.
+
+    Attributes:
+        model: what compared them, such as a model and its version: likenesses of two models are not comparable.
+        likeness: of each passage by its row, averaged over the wordings that the model understands; 1 at most.
+        understands_all: whether it understands the languages of all wordings.
+    """
+
+    model: str
+    likeness: Mapping[int, float]
+    understands_all: bool = True
+
+
+class Ranking(Protocol):
+    """Ranks the passages of a tenant, in a thread without an event loop."""
+
+    def __call__(self, *, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+        """Return the `limit` nearest passages; None if it has nothing to say, and full text alone decides.
+
+        It must not raise where its model cannot be asked.
+        """
+        ...
+
+
+_ranking: str | None = None
+
+
+def rank_with(ranking: str | None) -> None:
+    """Have passages ranked by meaning too.
+
+    Args:
+        ranking: the dotted name of a `Ranking`, which is imported with the first search; None ends it.
+    """
+    global _ranking  # noqa: PLW0603 - of the whole process
+    _ranking = ranking
+
+
+def ranked(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+    """Return what the added ranking returns; None without one."""
+    if _ranking is None:
+        return None
+    return cast(Ranking, import_string(_ranking))(tenant_id=tenant_id, queries=queries, limit=limit)

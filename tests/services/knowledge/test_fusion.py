@@ -1,0 +1,100 @@
+"""How search by words and a ranking by meaning, which an app adds, come together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from assistant.models.knowledge import Passage
+from assistant.services.knowledge import evidence, rankings
+from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.evidence import find
+from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.fusion import search_fused
+from assistant.services.knowledge.rankings import Ranked, rank_with
+from tests.base import Cast
+
+# What the ranking below says of each passage by a word of it: of others, and for other questions, 0.2.
+NEAR: dict[str, float] = {}
+FAR = 0.2
+ASKED = ("tap", "pump", "valve", "class", "VX", "max_flow")
+SAID = {"understands_all": True, "silent": False}
+
+
+def ranking(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+    if SAID["silent"]:
+        return None
+    rows = Passage.objects.filter(tenant_id=tenant_id)
+    is_asked = any(word in query for word in ASKED for query in queries)
+    near = NEAR if is_asked else {}
+    likeness = {row.pk: next((near[word] for word in near if word in row.text), FAR) for row in rows}
+    return Ranked("m 1", likeness, SAID["understands_all"])
+
+
+@pytest.fixture(autouse=True)
+def added() -> Iterator[None]:
+    before = rankings._ranking
+    rank_with(f"{__name__}.ranking")
+    evidence._kept.clear()
+    yield
+    rank_with(before)
+    evidence._kept.clear()
+    NEAR.clear()
+    SAID.update(understands_all=True, silent=False)
+
+
+@pytest.fixture
+def valves(cast: Cast) -> Cast:
+    for number in range(8):
+        add_document(tenant=cast.acme, title=f"Note {number}", text=f"A pump of class {number} pushes water.")
+    add_document(tenant=cast.acme, title="Valves", text="A valve stops the flow.")
+    add_document(tenant=cast.acme, title="Parts", text="VX-77 and max_flow are kept in store.")
+    return cast
+
+
+def texts(cast: Cast, *queries: str, limit: int = 5) -> list[str]:
+    return [hit.passage.text for hit in search_fused(tenant_id=cast.acme.pk, queries=queries, limit=limit).hits]
+
+
+def test_the_nearest_comes_first_though_it_has_no_word_of_the_question(valves: Cast) -> None:
+    NEAR["valve"] = 0.8
+    assert texts(valves, "How do I shut the tap?")[0] == "A valve stops the flow."
+
+
+def test_where_the_ranking_is_silent_words_decide(valves: Cast) -> None:
+    SAID["silent"] = True
+    NEAR["valve"] = 0.8
+    assert texts(valves, "How do I shut the tap?") == []
+    fused = search_fused(tenant_id=valves.acme.pk, queries=["pump class 3"], limit=3)
+    assert list(fused.hits) == search(tenant_id=valves.acme.pk, queries=["pump class 3"], limit=3)
+
+
+@pytest.mark.parametrize("query", ["Where is VX77?", "where do I set max_flow", "a pump of class 3 or VX-77"])
+def test_a_passage_with_the_very_identifier_comes_first(valves: Cast, query: str) -> None:
+    NEAR["pump"] = 0.9
+    assert texts(valves, query)[0] == "VX-77 and max_flow are kept in store."
+
+
+def test_of_equally_near_passages_that_with_more_of_the_words_is_first(valves: Cast) -> None:
+    NEAR["pump"] = 0.5
+    assert texts(valves, "class 3")[0] == "A pump of class 3 pushes water."
+
+
+def test_the_best_by_words_has_a_place_of_its_own(valves: Cast) -> None:
+    NEAR["pump"] = 0.9
+    assert "A valve stops the flow." in texts(valves, "valve", limit=5)
+    assert texts(valves, "valve", limit=5)[0].startswith("A pump")
+
+
+def test_where_a_wording_is_not_understood_both_orders_alternate(valves: Cast) -> None:
+    SAID["understands_all"] = False
+    NEAR.update({"pump of class 1": 0.9, "pump of class 2": 0.8})
+    assert texts(valves, "valve", limit=2) == ["A pump of class 1 pushes water.", "A valve stops the flow."]
+
+
+@pytest.mark.parametrize(("near", "expected"), [(0.9, "good"), (0.1, "none")])
+def test_lines_are_drawn_by_what_the_ranking_says_of_other_subjects(valves: Cast, near: float, expected: str) -> None:
+    NEAR.update({"valve": near, "pump": 0.1, "VX": 0.1})
+    assert find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence == expected
+    assert [key[-1] for key in evidence._kept] == ["m 1"]
