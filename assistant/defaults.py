@@ -124,9 +124,6 @@ ASSISTANT_MODEL_PRICES = _env.prices("ASSISTANT_MODEL_PRICES")
 # Whether what providers give with messages for themselves, such as reasoning between tool calls, is encrypted.
 ASSISTANT_ENCRYPT_PROVIDER_STATE = _env.flag("ASSISTANT_ENCRYPT_PROVIDER_STATE")
 
-# Whether spans contain messages, arguments and results, and not just names, tokens and durations.
-ASSISTANT_TRACE_CONTENT = _env.flag("ASSISTANT_TRACE_CONTENT")
-
 # The parts of the tool library that are on: families (clock, knowledge, questions, web_search, those of apps),
 # names of tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
@@ -216,7 +213,6 @@ __all__ = [
     "ASSISTANT_TENANT_LIMITS",
     "ASSISTANT_TENANT_WIRE_FORMATS",
     "ASSISTANT_TOOL_INTERCEPTORS",
-    "ASSISTANT_TRACE_CONTENT",
     "ASSISTANT_UPLOAD_PATHS",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",

@@ -110,6 +110,7 @@ INSTALLED_APPS = [
     "assistant.contrib.insights",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
+    "assistant.contrib.telemetry",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",

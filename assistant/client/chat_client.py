@@ -67,7 +67,7 @@ from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
 
-_spans = LazyModule("assistant.client.turn_spans")
+_spans = LazyModule("assistant.client.spans.turns")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000

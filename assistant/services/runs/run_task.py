@@ -37,7 +37,7 @@ from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.runs.run_start import RunStart
-from assistant.services.toolcalls.tracing import fail, fell_back, is_observed, span_of_run
+from assistant.services.toolcalls.interceptors import ObservedRun, observed
 from assistant.toolkit.logs import run_log_context
 from assistant.toolkit.per_loop import PerLoop
 
@@ -191,15 +191,15 @@ class RunTask:
                 raise
 
     async def _work(self) -> None:
-        with run_log_context(self._plan.context):
-            if not is_observed():
-                await self._drive()
-                return
-            with span_of_run(self._plan, thread=self.key.thread, replaced=self._setup.answering.replaced) as span:
-                await self._drive()
-                fell_back(span, self._transcript.timeline)
-                if self._failure:
-                    fail(span, self._failure)
+        run = ObservedRun(
+            self._plan,
+            self._transcript,
+            thread=self.key.thread,
+            replaced=self._setup.answering.replaced,
+            failure=lambda: self._failure,
+        )
+        with run_log_context(self._plan.context), observed(run):
+            await self._drive()
 
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._store_checkpoints(), name=f"checkpoints-{self.key.pk}")

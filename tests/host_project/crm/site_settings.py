@@ -103,6 +103,7 @@ INSTALLED_APPS += [
     "assistant.contrib.insights",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
+    "assistant.contrib.telemetry",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",

@@ -35,7 +35,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
-from tests.spans.site import PARENT
+from tests.trace_parent import PARENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUESTION = {"question": "May we?"}

@@ -19,7 +19,7 @@ from tests.base import Cast
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve, test_database_url
-from tests.spans.site import PARENT
+from tests.trace_parent import PARENT
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket
 

@@ -35,7 +35,7 @@ from tests.factories import make_assistant, make_message, make_run, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.runs.recovery.dead_runs import TEXT, begin_call, call_of, leave_run
 from tests.services.runs.test_opening import given
-from tests.spans.site import PARENT
+from tests.trace_parent import PARENT
 from tests.websocket.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)

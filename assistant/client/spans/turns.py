@@ -11,13 +11,13 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
+from assistant.client.spans import ToolSpans, fail, fell_back, is_observed, model_spans
+from assistant.client.spans.recording import duration, error_label, error_type, provider_of, tracer
 from assistant.client.turns import Turn
 from assistant.core.extensions.extension import Interceptors
 from assistant.core.extensions.interceptors import InterceptedModel
 from assistant.core.llm.protocol import Model
 from assistant.core.values.events import RunError
-from assistant.spans import ToolSpans, fail, fell_back, is_observed, model_spans
-from assistant.spans.recording import duration, error_label, error_type, provider_of, tracer
 
 __all__ = ["is_observed", "with_spans"]
 

@@ -11,8 +11,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind
 
-from assistant.core.extensions.interceptors import CallTool, Invocation
-from assistant.spans.recording import (
+from assistant.client.spans.recording import (
     NO_EXCEPTION_TEXT,
     Parent,
     attributes_of,
@@ -23,6 +22,7 @@ from assistant.spans.recording import (
     fail,
     tracer,
 )
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.toolkit import ToolResult
 from assistant.toolkit.definition.questions import NeedsAnswer
 

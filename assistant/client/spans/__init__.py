@@ -6,10 +6,9 @@ OpenTelemetry SDK nothing is recorded.
 
 from __future__ import annotations
 
-from assistant.spans.model_requests import model_spans
-from assistant.spans.recording import CONVENTIONS_VERSION, fail, fell_back, is_observed
-from assistant.spans.runs import run_span
-from assistant.spans.tool_calls import ToolSpans
+from assistant.client.spans.model_requests import model_spans
+from assistant.client.spans.recording import CONVENTIONS_VERSION, fail, fell_back, is_observed
+from assistant.client.spans.tool_calls import ToolSpans
 
 __all__ = [
     "CONVENTIONS_VERSION",
@@ -18,5 +17,4 @@ __all__ = [
     "fell_back",
     "is_observed",
     "model_spans",
-    "run_span",
 ]

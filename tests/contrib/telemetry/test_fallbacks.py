@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.services.toolcalls.test_tracing import spans
+from tests.contrib.telemetry.test_tracing import spans
 
 # An SDK can be set once for a process, so the test has a process of its own.
 SCRIPT = """

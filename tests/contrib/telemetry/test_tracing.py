@@ -13,6 +13,8 @@ from django.conf import settings
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
+from assistant.services.toolcalls import interceptors
+
 # An SDK can be set once for a process, so each test has a process of its own.
 SCRIPT = """
 import asyncio, os, time, django
@@ -40,7 +42,15 @@ from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import Interceptors
 from assistant.providers import ScriptedModel
-from assistant.services.toolcalls.tracing import fail, run_span, trace_call, traced
+from assistant.client.spans import fail
+from assistant.contrib.telemetry.observer import SPANS
+from assistant.contrib.telemetry.run_spans import run_span
+from assistant.core.extensions.interceptors import InterceptedModel
+
+trace_call = SPANS.around_call
+
+def traced(model, *, tenant):
+    return InterceptedModel(model, [SPANS.around_requests(model, tenant=tenant)])
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, tool
 
 @tool
@@ -301,3 +311,9 @@ def test_a_trace_is_passed_on_without_an_sdk_unless_propagation_is_off() -> None
     named = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
     assert spans(PROPAGATION).strip() == str(named)
     assert spans(PROPAGATION, OTEL_PROPAGATORS="none").strip() == "{}"
+
+
+def test_only_the_app_watches_runs() -> None:
+    """Without an SDK nobody does; what an app registers is found by its name."""
+    assert interceptors.observers() == []
+    assert [*interceptors._observers.values()] == ["assistant.contrib.telemetry.observer.SPANS"]

@@ -15,9 +15,8 @@ from tests.api.calling import key_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
+from tests.trace_parent import PARENT
 
-TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-PARENT = {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "vendor=1", "baggage": "user=canary-baggage"}
 Spans = list[dict[str, Any]]
 
 

@@ -11,11 +11,8 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 
-from assistant.core.extensions.interceptors import AskModel, ModelInterceptor
-from assistant.core.llm.protocol import Delta, Model, ModelRequest
-from assistant.core.values.messages import Reply
-from assistant.spans.messages import input_attributes, output_attributes
-from assistant.spans.recording import (
+from assistant.client.spans.messages import input_attributes, output_attributes
+from assistant.client.spans.recording import (
     Parent,
     current,
     duration,
@@ -27,6 +24,9 @@ from assistant.spans.recording import (
     token_usage,
     tracer,
 )
+from assistant.core.extensions.interceptors import AskModel, ModelInterceptor
+from assistant.core.llm.protocol import Delta, Model, ModelRequest
+from assistant.core.values.messages import Reply
 
 # Options of requests, by the wire format's name and the conventions'.
 _OPTIONS = {

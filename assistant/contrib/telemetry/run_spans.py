@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 from opentelemetry.trace import Span
 
-from assistant.core.llm.protocol import Model
-from assistant.spans.recording import (
+from assistant.client.spans.recording import (
     NO_EXCEPTION_TEXT,
     duration,
     error_label,
@@ -18,6 +17,7 @@ from assistant.spans.recording import (
     provider_of,
     tracer,
 )
+from assistant.core.llm.protocol import Model
 
 
 @contextmanager

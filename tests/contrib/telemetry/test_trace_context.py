@@ -11,12 +11,14 @@ import pytest
 from opentelemetry.semconv.schemas import Schemas
 from pytest_django import Settings
 
+from assistant.client.spans import CONVENTIONS_VERSION
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
 from assistant.models import Provider
 from assistant.services.tenant_events import RUN_FINISHED
-from assistant.spans import CONVENTIONS_VERSION
 from tests.base import Cast
 from tests.contrib.mcp_servers.allowing import add_server, allow, look
+from tests.contrib.telemetry.doors import DOORS, Door, event_stream
+from tests.contrib.telemetry.site import Site, recorded_site
 from tests.contrib.webhooks.conftest import receiver
 from tests.contrib.webhooks.hooks import hook
 from tests.contrib.webhooks.receiver import Receiver
@@ -28,8 +30,7 @@ from tests.mcp.outside import Outside
 from tests.mcp.talking import OLDER, Client
 from tests.providers.native import anthropic_wire, google_wire
 from tests.providers.responses import wire as responses_wire
-from tests.spans.doors import DOORS, Door, event_stream
-from tests.spans.site import PARENT, SPAN, TRACE, Site, recorded_site
+from tests.trace_parent import PARENT, SPAN, TRACE
 
 __all__ = ["outside_process", "outsider", "receiver"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,8 +14,9 @@ from websockets.asyncio.client import connect
 
 from tests.agui_clients.door import RUNS
 from tests.contrib.end_users.minting import SHOP, allow, backend, token_for
+from tests.contrib.telemetry.site import Site
 from tests.factories import make_conversation, switch_tool
-from tests.spans.site import PARENT, Site
+from tests.trace_parent import PARENT
 from tests.ws import open_socket, run_input
 
 Door = Callable[[Site], None]
