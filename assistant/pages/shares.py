@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -14,6 +15,7 @@ from assistant.markdown.render import render_blocks
 from assistant.models import ConversationShare
 from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
+from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import find_conversation
 from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.shares import (
@@ -34,7 +36,7 @@ def shared(page: MemberRequest, share: uuid.UUID) -> HttpResponse:
     if found is None:
         raise Http404
     context = {"member": page.member, "tenant": page.member.tenant, "shared": found, "turns": _turns(found.messages)}
-    context["digital_source_type"] = DIGITAL_SOURCE_TYPE
+    context |= {"digital_source_type": DIGITAL_SOURCE_TYPE, "details": detail_scripts()}
     return render_page(page.request, "assistant/chat/shared.html", context)
 
 
@@ -44,7 +46,8 @@ def _turns(messages: Any) -> list[dict[str, Any]]:
     for message in messages:
         if message.is_user or not turns or turns[-1]["is_user"]:
             turns.append({"is_user": message.is_user, "parts": []})
-        turns[-1]["parts"].append({"message": message, "html": _html(message)})
+        added = json.dumps(message.added) if message.added else ""
+        turns[-1]["parts"].append({"message": message, "html": _html(message), "added": added})
     return turns
 
 

@@ -32,6 +32,7 @@ class ReceiptsConfig(OptionalApp):
             event="answer.receipts",
             annotate="assistant.contrib.receipts.services.telling.annotations_of",
             note="assistant.contrib.receipts.services.telling.note_of",
+            share="assistant.contrib.receipts.services.readers.for_readers_of_a_link",
             left_out="assistant.contrib.receipts.services.telling.left_out_of",
         )
         tenant_events.add_event(

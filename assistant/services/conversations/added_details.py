@@ -46,6 +46,7 @@ class _Detail:
     annotate: str
     note: str
     left_out: str
+    share: str
 
     @staticmethod
     def call(name: str, *given: Any, **named: Any) -> Any:
@@ -66,6 +67,7 @@ def add_detail(
     annotate: str = "",
     note: str = "",
     left_out: str = "",
+    share: str = "",
 ) -> None:
     """Add what an extension has stored of runs to the details of their answers, under the extension's name.
 
@@ -81,13 +83,19 @@ def add_detail(
             exported as Markdown, or "".
         left_out: the dotted name of a function that takes a value as read, and returns what the answer lacks, as parts
             of the sentence that *Why this answer?* opens.
+        share: the dotted name of a function that takes a value as read by a member who has got a link to somebody
+            else's conversation, and returns what they may see of it. Without it they see nothing.
     """
-    _added[extension] = _Detail(read, script, event, annotate, note, left_out)
+    _added[extension] = _Detail(read, script, event, annotate, note, left_out, share)
 
 
-def detail_scripts() -> dict[str, str]:
-    """Return the addresses of the scripts by the names of the details."""
-    return {name: static(detail.script) for name, detail in _added.items()}
+def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
+    """Return the addresses of the scripts by the names of the details: of those that an assistant has, or of all."""
+    return {
+        name: static(detail.script)
+        for name, detail in _added.items()
+        if assistant is None or name in assistant.extensions
+    }
 
 
 def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[str, Any]]:
@@ -103,6 +111,14 @@ def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[st
             for pk, value in _Detail.call(detail.read, member=member, runs=having).items():
                 found.setdefault(pk, {})[name] = value
     return found
+
+
+def shared_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[str, Any]]:
+    """Return what a member may see of the details of runs that somebody else has shared with them, by the runs' ids."""
+    return {
+        pk: {name: _Detail.call(_added[name].share, value) for name, value in details.items() if _added[name].share}
+        for pk, details in added_details(member=member, runs=runs).items()
+    }
 
 
 def annotations_in(added: Mapping[str, Any]) -> list[Annotation]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from assistant.core.conversation.paths import Path
 from assistant.models import Conversation, ConversationShare, Membership, Run, Tenant, ToolCall
 from assistant.models import Message as MessageRow
+from assistant.services.conversations.added_details import shared_details
 from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
@@ -40,7 +42,8 @@ class SharedCall:
 class SharedMessage:
     """A message of the user (without calls) or of the assistant, as Markdown.
 
-    `is_partial`: it was cut off; `is_stopped`: because somebody stopped it; `cut_reason`: as in `Message`.
+    `is_partial`: it was cut off; `is_stopped`: because somebody stopped it; `cut_reason`: as in `Message`; `id`: as
+    clients know it; `added`: what optional apps add to an answer, as far as the reader may see it.
     """
 
     is_user: bool
@@ -49,6 +52,8 @@ class SharedMessage:
     is_partial: bool
     is_stopped: bool
     cut_reason: str
+    id: str
+    added: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConvers
     share = found.select_related("conversation__assistant", "user").first()
     if share is None:
         return None
-    messages, is_cut = _messages(share)
+    messages, is_cut = _messages(share, member)
     return SharedConversation(
         title=share.title,
         assistant=share.conversation.assistant.name,
@@ -150,7 +155,7 @@ def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConvers
     )
 
 
-def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
+def _messages(share: ConversationShare, reader: Member) -> tuple[list[SharedMessage], bool]:
     """Return the newest messages that a link shows, oldest first, and whether older ones are left out."""
     path = Path(tuple((start, stop) for start, stop in share.path))
     rows = (
@@ -172,6 +177,8 @@ def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
             break
         kept.append(row)
     kept.reverse()
+    answers = {row.run_id: row.run for row in kept if row.run and row.role == MessageRow.Role.ASSISTANT and row.content}
+    added = shared_details(member=reader, runs=answers.values())
     calls = _calls(share, [call["id"] for row in kept for call in row.tool_calls])
     found = [
         SharedMessage(
@@ -181,6 +188,8 @@ def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
             is_partial=row.is_partial,
             is_stopped=row.is_partial and row.run is not None and row.run.status == Run.Status.CANCELLED,
             cut_reason=row.cut_reason,
+            id=row.message_id,
+            added=added.get(row.run_id or 0, {}) if row.role == MessageRow.Role.ASSISTANT and row.content else {},
         )
         for row in kept
     ]

@@ -10,15 +10,21 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
 from assistant.contrib.receipts.models import Receipt
-from assistant.models import Assistant
+from assistant.models import Assistant, Conversation, Tenant
+from assistant.services.conversations.shares import share_conversation
 from assistant.services.knowledge.documents import add_document
+from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import Visitor, make_visitor
+from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.browser.test_widget import ask as ask_widget
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.ws import session_cookie
 
+# ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 SAID = """Order by phone? You can return **everything** within 14 days, or within 20 days for members.
 
@@ -122,3 +128,68 @@ async def test_an_assistant_without_receipts_shows_none(page: Page, cast: Cast, 
     await expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
     await expect(page.locator(".receipt, .receipt-note")).to_have_count(0)
     assert await Receipt.objects.acount() == 1
+
+
+async def test_a_visitor_sees_them_in_the_widget(shop: Shop, fake_provider: FakeProvider, cast: Cast) -> None:
+    fake_provider.call("search_docs", {"queries": ["return goods"]})
+    fake_provider.reply(SAID)
+    page = await shop.visit()
+    await open_widget(page)
+    await ask_widget(page, "How long do I have?")
+    marks = page.locator(".receipt")
+    await expect(marks).to_have_text(["14 days", "20 days", "60 EUR", "returns@acme.example"])
+    card = page.locator(".receipt-card")
+    await marks.first.hover()
+    await expect(card).to_have_text("From a document")
+    assert await card.evaluate("(element) => getComputedStyle(element).position") == "fixed"
+    await picture(page, "widget")
+    await marks.first.focus()
+    await page.keyboard.press("ArrowRight")
+    await expect(card).to_have_text("Not found in what was looked up")
+    # One layer at a time.
+    await page.keyboard.press("Escape")
+    await expect(card).to_be_hidden()
+    await expect(page.locator(".panel")).to_be_visible()
+    await expect(page.locator(".receipt-note")).to_contain_text("sent")
+    await page.reload()
+    await open_widget(page)
+    await expect(marks).to_have_count(4)
+    await page.set_viewport_size({"width": 390, "height": 700})
+    await marks.last.click()
+    box = await card.bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    await picture(page, "widget-phone")
+    await page.mouse.click(5, 5)
+    await expect(card).to_be_hidden()
+
+
+async def test_readers_of_a_link_see_them_without_passages(
+    browser: Browser, site: Server, page: Page, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await marked(page, fake_provider)
+    await sync_to_async(Tenant.objects.update)(allows_sharing=True)
+    made = await sync_to_async(share_of)(cast)
+    amy = await make_visitor(browser, site.url, color_scheme="dark")
+    name, _, value = (await sync_to_async(session_cookie)(cast.amy)).partition("=")
+    await amy.context.add_cookies([{"name": name, "value": value, "url": site.url}])
+    shared = await amy.open(f"/t/acme/s/{made}/")
+    marks = shared.locator(".receipt")
+    await expect(marks).to_have_text(["14 days", "20 days", "60 EUR", "returns@acme.example"])
+    await marks.first.focus()
+    await expect(shared.locator(".receipt-card")).to_have_text("From a document")
+    await picture(shared, "shared-dark")
+    await shared.set_viewport_size({"width": 390, "height": 700})
+    await marks.last.click()
+    await expect(shared.locator(".receipt-card")).to_have_text("From a document")
+    assert await shared.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await picture(shared, "shared-phone")
+    assert amy.problems == []
+    await amy.context.close()
+
+
+def share_of(cast: Cast) -> str:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    share = share_conversation(member=member, conversation_id=Conversation.objects.get().pk)
+    assert share is not None
+    return str(share.pk)

@@ -28,6 +28,7 @@ from assistant.contrib.end_users.services.tokens import (
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.branding.brands import widget_brand
+from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 
 MAX_CONTEXT = 8 * 1024  # bytes
@@ -77,6 +78,7 @@ class TokenOut(ApiSerializer):
     )
     files = FilesOut(allow_null=True, help_text="What can be attached to messages; null: nothing.")
     notices = JsonObject(help_text="The scripts with which the widget shows notices, such as alarms, by their names.")
+    details = JsonObject(help_text="The scripts with which it shows what optional apps add to answers, by their names.")
 
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
@@ -105,6 +107,7 @@ MINTED = {
         "reads_pdfs": False,
     },
     "notices": {"alarms": "/static/assistant/timed/alarms.js"},
+    "details": {"receipts": "/static/assistant/receipts/receipts.js"},
 }
 
 
@@ -154,5 +157,6 @@ class EndUserTokens(TenantView):
             "brand": widget_brand(tenant_id=member.tenant_id),
             "files": widget_files(member, found),
             "notices": notice_scripts(),
+            "details": detail_scripts(found),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -14,6 +14,7 @@ from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.welcome import greetings_of, notices_of, starters_of
 from assistant.services.branding.brands import widget_brand
+from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.files.attachments import limits_of
 from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.authentication import (
@@ -98,4 +99,5 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
         "brand": widget_brand(tenant_id=member.tenant_id),
         "files": widget_files(member, assistant),
         "notices": notice_scripts(),
+        "details": detail_scripts(assistant),
     }

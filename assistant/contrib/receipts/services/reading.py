@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.readers import WITHHELD, for_visitors, titled
 from assistant.models import Message as MessageRow
 from assistant.models import Passage, Run
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.titles import titles_of
 
-# Of what is not shown, because it may not be seen now.
-WITHHELD = {"kind": "withheld"}
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """The tools of a reader with an assistant: titles of those that they may use, and names of those they may not."""
+
+    titles: Mapping[str, str]
+    hidden: frozenset[str]
 
 
 def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any]:
     """Return the receipts of runs that a member may read, by the runs' ids, as clients get them.
 
-    What a tool returned is shown if the member may use the tool now, and a passage if its document is still there.
+    What a tool returned is shown if the member may use the tool now, and a passage if its document is still there. An
+    end user gets what `for_visitors` leaves.
     """
     rows = list(Receipt.objects.filter(tenant_id=member.tenant_id, run__in=[run.pk for run in runs]))
     if not rows:
@@ -30,23 +39,24 @@ def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any
         ).values_list("message_id", "content")
     )
     passages = _passages(member, rows)
-    allowed: dict[int, frozenset[str]] = {}
+    tools: dict[int, _Tools] = {}
     found = {}
     for row in rows:
         assistant = by_pk[row.run_id].assistant_id
-        if assistant not in allowed:
-            allowed[assistant] = _hidden_tools(member, assistant)
-        found[row.run_id] = _shown(row, texts.get(row.message_id, ""), allowed[assistant], passages)
+        if assistant not in tools:
+            tools[assistant] = _tools_of(member, assistant)
+        shown = _shown(row, texts.get(row.message_id, ""), tools[assistant], passages)
+        found[row.run_id] = for_visitors(shown) if member.is_end_user else shown
     return found
 
 
-def _shown(row: Receipt, answer: str, hidden: frozenset[str], passages: Mapping[str, Passage]) -> dict[str, Any]:
+def _shown(row: Receipt, answer: str, tools: _Tools, passages: Mapping[str, Passage]) -> dict[str, Any]:
     marks = []
     named: dict[str, dict[str, Any]] = {}
     for mark in row.marks:
         sources = []
         for source in mark["sources"]:
-            shown = _source(source, hidden, passages)
+            shown = titled(_source(source, tools.hidden, passages), tools.titles)
             if shown["kind"] == "passage" and shown["id"] in passages:
                 named[shown["id"]] = _passage(passages[shown["id"]])
             if shown not in sources:
@@ -64,10 +74,14 @@ def _source(source: dict[str, Any], hidden: frozenset[str], passages: Mapping[st
     return source
 
 
-def _hidden_tools(member: Member, assistant_id: int) -> frozenset[str]:
-    """Return the names of the tools that the member may not use with an assistant."""
+def _tools_of(member: Member, assistant_id: int) -> _Tools:
     entries = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant_id)
-    return frozenset(entry.tool.name for entry in entries if entry.policy == "off")
+    usable = {entry.tool.name for entry in entries if entry.policy != "off"}
+    titles = titles_of(tenant_id=member.tenant_id, names=usable)
+    return _Tools(
+        titles={name: titles.get(name) or name.replace("_", " ") for name in usable},
+        hidden=frozenset(entry.tool.name for entry in entries) - usable,
+    )
 
 
 def _passages(member: Member, rows: Collection[Receipt]) -> dict[str, Passage]:

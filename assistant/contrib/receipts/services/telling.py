@@ -53,7 +53,7 @@ def left_out_of(receipt: Mapping[str, Any]) -> list[str]:
 
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:
     for source in mark["sources"]:
-        if source["kind"] == "passage":
+        if "id" in source and source["kind"] == "passage":
             return Annotation(mark["start"], mark["end"], source["title"], document=source["id"])
         url = str(source.get("url") or "")
         if urlsplit(url).scheme in ("http", "https"):
@@ -64,9 +64,9 @@ def _annotation(mark: Mapping[str, Any]) -> Annotation | None:
 def _place(source: Mapping[str, Any]) -> str:
     match source["kind"]:
         case "tool":
-            return f"`{source['tool']}`"
+            return f"`{source['tool']}`" if "tool" in source else str(source["title"])
         case "passage":
-            return str(source["title"])
+            return str(source.get("title", ""))
         case "message":
             return gettext("your message")
         case _:

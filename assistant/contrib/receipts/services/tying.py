@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from assistant.contrib.receipts.matching.claims import Done
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.readers import for_visitors, titled
 from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt
 from assistant.core.extensions.extension import ExtensionRun
 from assistant.models import Assistant, Run, ToolCall
@@ -21,6 +22,7 @@ from assistant.services import tenant_events
 from assistant.services.db.threads import in_database
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.tenancy.end_users import are_identified, is_end_user
 from assistant.services.toolpolicy.policy import EffectiveTool
 
 # Characters of the answer and of what was looked up, together, from which on the work is done in a thread.
@@ -36,6 +38,8 @@ class Receipts(RunExtension[None]):
     Attributes:
         descriptions: title and description of the tools of the run, by their names.
         read_only: the names of those that change nothing.
+        titles: what people call each.
+        is_of_visitor: whether an end user follows the run, who is told less.
     """
 
     name = "assistant.receipts"
@@ -43,6 +47,8 @@ class Receipts(RunExtension[None]):
     timezone: str = "UTC"
     descriptions: dict[str, str] = field(default_factory=dict)
     read_only: frozenset[str] = frozenset()
+    titles: dict[str, str] = field(default_factory=dict)
+    is_of_visitor: bool = False
 
     async def check_answer(self, run: ExtensionRun[None], answer: Any) -> Any:
         messages = run.messages
@@ -56,10 +62,19 @@ class Receipts(RunExtension[None]):
         size = len(run.text) + sum(len(message.content) for message in conversation)
         receipt = make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
         if receipt.marks or receipt.actions:
-            run.tell("answer.receipts", {"messageId": last.id, "marks": receipt.marks, "actions": receipt.actions})
+            run.tell("answer.receipts", self._told(last.id, receipt))
             tools = sorted({call.name for message in conversation for call in message.tool_calls})
             await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer
+
+    def _told(self, message_id: str, receipt: MadeReceipt) -> dict[str, Any]:
+        value = {"messageId": message_id, "marks": receipt.marks, "actions": receipt.actions}
+        if not self.is_of_visitor:
+            return value
+        marks = [
+            {**mark, "sources": [titled(source, self.titles) for source in mark["sources"]]} for mark in receipt.marks
+        ]
+        return for_visitors({**value, "marks": marks})
 
 
 def receipts_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]) -> Sequence[Receipts]:
@@ -72,6 +87,8 @@ def receipts_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool
             timezone=assistant.tenant.timezone,
             descriptions={tool.name: f"{tool.title or ''} {tool.description[:300]}" for tool in known},
             read_only=frozenset(tool.name for tool in known if tool.read_only),
+            titles={tool.name: tool.title or tool.name.replace("_", " ") for tool in known},
+            is_of_visitor=are_identified() and is_end_user(user_id=key.user_id),
         ),
     )
 

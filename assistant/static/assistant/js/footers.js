@@ -69,6 +69,14 @@ export class Footers {
     return found.map(({ messageId, added }) => ({ messageId, value: added[name] }));
   }
 
+  /** Let the scripts of optional apps show what they add to a turn's answers. `scripts` has name and script of each. */
+  async show(turn, messageIds, scripts, { answerOf, cardOf }) {
+    for (const { name, script } of scripts) {
+      const details = this.added(messageIds, name);
+      if (details.length) (await import(script)).show({ turn, details, answerOf, cardOf, announce: this.#actions.announce });
+    }
+  }
+
   /** Show what became of a rating. */
   rated(value) {
     const known = this.#known.get(value.messageId);

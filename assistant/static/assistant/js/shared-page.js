@@ -1,9 +1,20 @@
-/* The page of a shared conversation: formulas, and times in the reader's time zone. */
+/* The page of a shared conversation: formulas, times in the reader's time zone, and what optional apps add to answers. */
 
 import { drawFormulas } from "./formula.js";
 import { dayAndTime } from "./i18n.js";
 
-drawFormulas(document.querySelector(".tenant-assistant"));
-for (const time of document.querySelectorAll(".tenant-assistant time")) {
+const root = document.querySelector(".tenant-assistant");
+drawFormulas(root);
+for (const time of root.querySelectorAll("time")) {
   time.textContent = dayAndTime(new Date(time.dateTime));
+}
+
+const scripts = root.querySelector(".transcript").dataset.details.matchAll(/(\S+) (\S+)/g);
+for (const [, name, script] of scripts) {
+  for (const turn of root.querySelectorAll(".turn:has([data-added])")) {
+    const answers = [...turn.querySelectorAll("[data-added]")].map((element) => ({ element, value: JSON.parse(element.dataset.added)[name] }));
+    const answerOf = (id) => answers.find(({ element }) => element.dataset.id === id);
+    const details = answers.filter(({ value }) => value);
+    if (details.length) import(script).then(({ show }) => show({ turn, details, answerOf, cardOf: () => null }));
+  }
 }

@@ -235,12 +235,8 @@ export class Transcript {
 
   async #cite(turn) {
     await this.#citePassages(turn);
-    for (const { name, script } of this.#actions.details ?? []) {
-      const details = this.#footers.added(this.#idsOf(turn), name);
-      if (!details.length) continue;
-      const { show } = await import(script);
-      show({ turn, details, answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, announce });
-    }
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element };
+    await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details ?? [], found);
   }
 
   async #citePassages(turn) {

@@ -20,6 +20,7 @@ export class WidgetConnection {
   state = "idle";
   models = []; // those to choose from for another answer
   audience = "visitor"; // or "member"
+  details = []; // name and script of what optional apps add to answers
   #tokenUrl;
   #listener;
   #socket = null;
@@ -53,6 +54,7 @@ export class WidgetConnection {
       this.token = grant.token;
       this.models = grant.assistant.other_models ?? [];
       this.audience = grant.is_member ? "member" : "visitor";
+      this.details = Object.entries(grant.details ?? {}).map(([name, script]) => ({ name, script: new URL(script, this.server).href }));
       const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
       url.searchParams.set("language", language);
       const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);

@@ -31,6 +31,7 @@ export class Conversation extends EventTarget {
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       models: () => connection.models,
       audience: () => connection.audience,
+      details: () => connection.details,
       suggest: (text) => this.#write(text),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
       uploads: () => connection.files?.url ?? "",

@@ -26,7 +26,7 @@ export class Transcript {
   #versions;
 
   /** `actions`: retry(question), resume(entries), decided(), media(list), again(question, model), edit(messageId, text, files), uploads(), goOn(),
-   * show(messageId), rate(...), announce(text), suggest(text), audience(), "visitor" or "member"; and models, those to choose from for another answer. */
+   * show(messageId), rate(...), announce(text), suggest(text), audience(), "visitor" or "member"; details(), name and script of what optional apps add to answers; and models, those to choose from for another answer. */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
@@ -234,6 +234,12 @@ export class Transcript {
   }
 
   async #cite(turn) {
+    await this.#citePassages(turn);
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#calls.get(id)?.element };
+    await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details(), found);
+  }
+
+  async #citePassages(turn) {
     const passages = this.#footers.passages(this.#idsOf(turn));
     if (!passages.length) return;
     const { citeSources, passageShown } = await import("../js/sources.js");

@@ -3,7 +3,7 @@
 import { make } from "../js/elements.js";
 import { gettext, ngettext } from "../js/i18n.js";
 
-const SKIPPED = "pre, math, .cites, .receipt, .katex";
+const SKIPPED = "pre, math, button, .cites, .receipt, .katex";
 const LETTER = /[\p{L}\p{N}]/u;
 const SENTENCE = /(?:[^.!?\n]|[.!?](?!\s|$))+(?:[.!?]|\n|$)/g;
 
@@ -50,9 +50,10 @@ function rangeOf({ nodes }, start, end) {
 }
 
 const sourceText = {
-  tool: ({ tool, path }) => [gettext("From a tool"), `${tool}${path ? ` · ${path.split(".").filter((part) => !/^\d+$/.test(part)).join(" › ")}` : ""}`],
+  tool: ({ tool, title = tool, path }) => [gettext("From a tool"), `${title}${path ? ` · ${path.split(".").filter((part) => !/^\d+$/.test(part)).join(" › ")}` : ""}`],
   passage: ({ title }) => [gettext("From a document"), title],
   message: () => [gettext("From your message"), ""],
+  question: () => [gettext("From the question"), ""],
   page: () => [gettext("From the page"), ""],
   instructions: () => [gettext("From the assistant's instructions"), ""],
   clock: () => [gettext("From the clock"), ""],
@@ -103,8 +104,9 @@ class Card {
   constructor() {
     this.element.addEventListener("pointerenter", () => clearTimeout(this.#timer));
     this.element.addEventListener("pointerleave", () => this.hideSoon());
-    document.addEventListener("keydown", (event) => event.key === "Escape" && !this.element.hidden && this.hide());
-    document.addEventListener("pointerdown", (event) => !event.target.closest(".receipt, .receipt-card") && this.hide());
+    // Before the widget, which closes its panel: one thing at a time.
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.#escape(event), true);
+    document.addEventListener("pointerdown", (event) => event.composedPath()[0].closest?.(".receipt, .receipt-card") || this.hide());
   }
 
   show(mark, content) {
@@ -124,6 +126,12 @@ class Card {
     this.element.style.top = `${isBelow ? place.bottom + 6 : place.top - height - 6}px`;
   }
 
+  #escape(event) {
+    if (this.element.hidden) return;
+    event.stopPropagation();
+    this.hide();
+  }
+
   hideSoon() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.hide(), 200);
@@ -138,10 +146,18 @@ class Card {
 }
 
 let card = null;
+let sheet = null;
 
-function addStyles() {
+/** Add the styles to the page, or to a widget's shadow tree: as a constructed sheet, to which no page's policy on styles applies. */
+async function addStyles(root) {
   const href = new URL("./receipts.css", import.meta.url).href;
-  document.head.append(make("link", { rel: "stylesheet", href }));
+  if (root === document) {
+    sheet ??= document.head.appendChild(make("link", { rel: "stylesheet", href }));
+    return;
+  }
+  sheet ??= fetch(href).then(async (answer) => new CSSStyleSheet().replace(await answer.text()));
+  const added = await sheet;
+  if (!root.adoptedStyleSheets.includes(added)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
 }
 
 function contentOf(mark, passages, open) {
@@ -208,11 +224,9 @@ function noteOf(actions) {
 }
 
 /** Mark the answers of a turn: `details` has the ids of messages with their receipts, `cardOf(callId)` the element of a tool call. */
-export function show({ turn, details, answerOf, cardOf }) {
-  if (!card) {
-    addStyles();
-    card = new Card();
-  }
+export async function show({ turn, details, answerOf, cardOf }) {
+  card ??= new Card();
+  await addStyles(turn.getRootNode());
   if (turn.contains(card.element)) card.hide();
   for (const old of turn.querySelectorAll(":scope > .items > .receipt-note")) old.remove();
   for (const { value } of details) {

@@ -1,0 +1,155 @@
+"""Rows that a mark shows and the reader may not see: none, for members, visitors, and readers of a link."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from assistant.core.values.messages import ToolCall
+from assistant.models import Assistant, Conversation, Run, Tenant
+from assistant.providers.scripted import ScriptedModel
+from assistant.services.conversations.shares import share_conversation
+from assistant.services.knowledge.documents import add_document
+from assistant.services.runs.reading.answer_details import answer_details
+from assistant.services.tenancy.members import Member, find_member
+from assistant.services.toolpolicy import catalogue
+from assistant.testing import ChatTester, answer_with
+from assistant.toolkit import tool
+from assistant.toolkit.registry import Registry
+from tests.base import Cast
+from tests.contrib.end_users.minting import allow, backend, token_for, visit
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import serve
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
+NEEDED = "assistant.view_toolcall"
+ANSWER = "Parcel 77 weighs 12.5 kg, or 13.9, and goes back within 30 days. I have cancelled it."
+VALUES = ["77", "12.5 kg", "13.9", "30 days"]
+# What leads to the row and the passage, or is of them and does not stand in the answer.
+OF_THE_ROW = re.compile('parcels\\.example|weight_kg|(?:weigh|find)_parcel|callId|Returns|may be returned|doc-|"path"')
+
+
+@tool(title="Weigh a parcel", read_only=True, enabled_by_default=True, permission=NEEDED)
+def weigh_parcel(number: int) -> dict[str, Any]:
+    """Weigh a parcel."""
+    return {"number": number, "weight_kg": 12.5, "url": "https://parcels.example/77"}
+
+
+@pytest.fixture(autouse=True)
+def _tools(cast: Cast) -> Iterator[None]:
+    Assistant.objects.update(extensions=["receipts"])
+    Tenant.objects.update(allows_sharing=True)
+    switch_tool(cast.acme, "search_docs")
+    add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.", is_trusted=True)
+    found = [one for one in catalogue.registry() if one.name == "search_docs"]
+    with catalogue.using(Registry([weigh_parcel, *found])):
+        yield
+
+
+def permit(user: User) -> None:
+    app, _, codename = NEEDED.partition(".")
+    user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+
+
+def asked_by(cast: Cast, user: User) -> Any:
+    """Let a user ask, who may weigh parcels, and return the answer."""
+    permit(user)
+    calls = [
+        ToolCall("call-1", "weigh_parcel", '{"number": 77}'),
+        ToolCall("call-2", "search_docs", '{"queries": ["returned parcels"]}'),
+    ]
+    with answer_with(ScriptedModel([*calls, ANSWER])), ChatTester(cast.acme, user) as chat:
+        return chat.ask("What of it?")
+
+
+def reader(user: User) -> Member:
+    member = find_member(user_id=user.pk, tenant_slug="acme", with_end_users=True)
+    assert member is not None
+    return member
+
+
+def receipt_of(member: Member) -> dict[str, Any]:
+    """Return what a member is sent of the receipt of their only answer."""
+    (about,) = answer_details(member=member, thread_id=Conversation.objects.get().pk)
+    found: dict[str, Any] = about["added"]["receipts"]
+    return found
+
+
+def titles(receipt: dict[str, Any]) -> list[str]:
+    return [source["title"] for mark in receipt["marks"] for source in mark["sources"] if source["kind"] == "tool"]
+
+
+def test_a_member_sees_the_row_while_they_may_use_its_tool(cast: Cast) -> None:
+    asked_by(cast, cast.alice)
+    shown = receipt_of(reader(cast.alice))
+    assert [mark["text"] for mark in shown["marks"]] == VALUES and "Weigh a parcel" in titles(shown)
+    assert OF_THE_ROW.search(json.dumps(shown))
+    cast.alice.user_permissions.clear()
+    shown = receipt_of(reader(User.objects.get(pk=cast.alice.pk)))
+    assert [mark["text"] for mark in shown["marks"]] == VALUES
+    assert not re.search("parcels\\.example|weigh_parcel|Weigh|weight_kg", json.dumps(shown))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_visitor_sees_no_row_while_the_answer_comes_and_later(cast: Cast, fake_provider: FakeProvider) -> None:
+    allow(cast.support)
+    switch_tool(cast.acme, "find_parcel", "on")
+    fake_provider.call("find_parcel", {"number": 77})
+    fake_provider.call("search_docs", {"queries": ["returned parcels"]})
+    fake_provider.reply(ANSWER)
+    token = token_for(backend(cast), "dora")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        receipts = async_to_sync(told_to_a_visitor)(server.url, token)
+    for receipt in receipts:
+        assert [mark["text"] for mark in receipt["marks"]] == VALUES
+        assert not OF_THE_ROW.search(json.dumps(receipt)), receipt
+        assert set(titles(receipt)) == {"find parcel"}
+        assert [mark.get("reason", "") for mark in receipt["marks"]] == ["", "", "not_found", ""]
+        assert [action["text"] for action in receipt["actions"]] == ["cancelled"]
+
+
+async def told_to_a_visitor(url: str, token: str) -> list[dict[str, Any]]:
+    """Return what a visitor is told of the receipt of an answer: before its end, after it, and when they come back."""
+    async with visit(url, token) as socket:
+        frames = await socket.ask("What of it?", forwardedProps={"render": "html"})
+        told = [frame["value"] for frame in frames if frame.get("name") == "answer.receipts"]
+        (after,) = (await socket.until_custom("message.details"))["value"]["messages"]
+        await socket.attach(frames[0]["threadId"], render="html")
+        (later,) = (await socket.until_custom("message.details"))["value"]["messages"]
+    return [*told, after["added"]["receipts"], later["added"]["receipts"]]
+
+
+@pytest.mark.parametrize("may_weigh", [True, False])
+def test_a_reader_of_a_link_sees_no_row_and_only_titles_of_tools_of_their_own(
+    may_weigh: bool, cast: Cast, client: Client
+) -> None:
+    asked_by(cast, cast.alice)
+    conversation = Conversation.objects.get()
+    share = share_conversation(member=reader(cast.alice), conversation_id=conversation.pk)
+    assert share is not None
+    if may_weigh:
+        permit(cast.amy)
+    client.force_login(cast.amy)
+    page = client.get(f"/t/acme/s/{share.pk}/").content.decode()
+    (added,) = re.findall('data-added="([^"]+)"', page)
+    receipt = json.loads(unescape(added))["receipts"]
+    assert [mark["text"] for mark in receipt["marks"]] == VALUES
+    assert not OF_THE_ROW.search(unescape(added)), receipt
+    assert set(titles(receipt)) == ({"Weigh a parcel"} if may_weigh else set())
+    kinds = {source["kind"] for mark in receipt["marks"] for source in mark["sources"]}
+    assert kinds == {"tool" if may_weigh else "withheld", "passage"}
+    # Neither another tenant's member nor the addition off shows any.
+    Assistant.objects.update(extensions=[])
+    assert "data-added" not in client.get(f"/t/acme/s/{share.pk}/").content.decode()
+    client.force_login(cast.mallory)
+    assert client.get(f"/t/acme/s/{share.pk}/").status_code == 404
+    assert Run.objects.count() == 1
