@@ -23,6 +23,7 @@ USERS = "of users, who belong to no tenant"
 JOINING = "the tenants that a proven e-mail address leads to, before any is known"
 BY_KEY = "by API key, in whose door no cookie counts"
 THROWN_AWAY = "of a database that the command makes and throws away"
+UNINSTALLED = "of all tenants, whose rows an operator removes"
 EXPOSED = "of an exposed model: `of_tenant` of the same module narrows it"
 ALLOWED = {
     (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm"): OPERATOR,
@@ -42,6 +43,9 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/services/visible_rows.py:rows_of_admin"): EXPOSED,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:_rows_of_manager"): EXPOSED,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:tenants_rows"): EXPOSED,
+    (QUERY, "assistant/contrib/deploy/uninstalling.py:remove_data"): UNINSTALLED,
+    (QUERY, "assistant/contrib/deploy/uninstalling.py:stored_files"): UNINSTALLED,
+    (QUERY, "assistant/contrib/deploy/uninstalling.py:tables"): UNINSTALLED,
     (QUERY, "assistant/contrib/panel/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/base/tenant_scope.py:_choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:tenants_of"): OPERATOR,

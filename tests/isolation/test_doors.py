@@ -55,7 +55,7 @@ OPERATORS = {
     "assistant_evaluate_knowledge", "assistant_hostile_checks", "assistant_init", "assistant_local_model",
     "assistant_prove", "assistant_reach", "assistant_reset_second_factor", "assistant_rotate_encryption",
     "assistant_row_level_security", "assistant_seed", "assistant_sum_days", "assistant_sync_tenants",
-    "assistant_tools", "assistant_worker",
+    "assistant_tools", "assistant_uninstall", "assistant_worker",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """

@@ -1,0 +1,255 @@
+"""What the assistant has put into a project, and how it is taken out again: tables, files and lines of settings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, models
+from django.db.migrations.executor import MigrationExecutor
+
+from assistant.optional_apps import labels, own_models
+from assistant.services.tenancy import row_level_security
+
+
+@dataclass(frozen=True)
+class EditedFile:
+    """One of the project's files that sets the assistant up.
+
+    Attributes:
+        after: its text without the lines that can be taken out by rule.
+        rest: the numbers of lines in `after` that still name the assistant.
+    """
+
+    path: Path
+    before: str
+    after: str
+    rest: tuple[int, ...]
+
+
+def tables() -> Counter[str]:
+    """Return the assistant's tables that exist, and the number of rows of each, of all tenants."""
+    present = set(connection.introspection.table_names())
+    managed = [model for model in own_models() if model._meta.db_table in present]
+    return Counter({model._meta.db_table: model._base_manager.count() for model in managed})
+
+
+def stored_files() -> list[tuple[models.FileField, str]]:
+    """Return the files that rows have stored, with the field of each."""
+    present = set(connection.introspection.table_names())
+    return [
+        (field, name)
+        for model in own_models()
+        if model._meta.db_table in present
+        for field in model._meta.concrete_fields
+        if isinstance(field, models.FileField)
+        for name in model._base_manager.exclude(**{field.name: ""}).values_list(field.name, flat=True)
+    ]
+
+
+def collected_files() -> Path | None:
+    """Return the folder into which `collectstatic` has copied our files; None if there is none."""
+    folder = Path(settings.STATIC_ROOT or "", "assistant")
+    return folder if settings.STATIC_ROOT and folder.is_dir() else None
+
+
+def foreign_migrations() -> list[str]:
+    """Return the project's applied migrations that build on ours, and would be taken back with them."""
+    executor = MigrationExecutor(connection)
+    applied = executor.loader.applied_migrations
+    ours = labels()
+    nodes = [(label, None) for label in ours if label in executor.loader.migrated_apps]
+    plan = executor.migration_plan(nodes)
+    return sorted(
+        f"{one.app_label}.{one.name}"
+        for one, is_backwards in plan
+        if is_backwards and one.app_label not in ours and (one.app_label, one.name) in applied
+    )
+
+
+def project_files() -> list[EditedFile]:
+    """Return the files of settings, addresses and the ASGI application that name the assistant."""
+    names = {settings.SETTINGS_MODULE, settings.ROOT_URLCONF}
+    for setting in ("ASGI_APPLICATION", "WSGI_APPLICATION"):
+        names.add((getattr(settings, setting, None) or "").rpartition(".")[0])
+    # Where `startproject` puts it; Django itself has no need of the setting.
+    names.add(f"{settings.SETTINGS_MODULE.rpartition('.')[0]}.asgi".removeprefix("."))
+    paths = {Path(found.origin) for name in names if name and (found := _spec_of(name)) and found.origin}
+    edited = (_edited(path) for path in sorted(paths))
+    return [one for one in edited if one.after != one.before or one.rest]
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    try:
+        return find_spec(name)
+    except (ImportError, ValueError):
+        return None
+
+
+def _edited(path: Path) -> EditedFile:
+    before = path.read_text()
+    after = without_assistant(before)
+    rest = tuple(sorted({node.lineno for node in _naming(ast.parse(after))}))
+    return EditedFile(path, before, after, rest)
+
+
+def remove_data() -> None:
+    """Delete the stored and the collected files, the tables, and what Django has noted of them.
+
+    Raises:
+        ValueError: migrations of the project's own build on ours.
+    """
+    if foreign := foreign_migrations():
+        raise ValueError(f"These migrations of yours build on the assistant's: {', '.join(foreign)}.")
+    for field, name in stored_files():
+        field.storage.delete(name)
+    if (folder := collected_files()) is not None:
+        shutil.rmtree(folder)
+    if connection.vendor == "postgresql":
+        row_level_security.remove()
+    for label in sorted(labels(), key=lambda one: one == "assistant"):
+        if MigrationExecutor(connection).loader.graph.leaf_nodes(label):
+            call_command("migrate", label, "zero", verbosity=0)
+    types = apps.get_model("contenttypes.ContentType").objects.filter(app_label__in=labels())
+    if apps.is_installed("django.contrib.admin"):
+        apps.get_model("admin.LogEntry").objects.filter(content_type__in=types).delete()
+    types.delete()
+
+
+def without_assistant(source: str) -> str:
+    """Return the text of a Python file without the assistant.
+
+    Taken out are elements of lists that name it, what is imported from it, its settings (`ASSISTANT_...`), and its
+    wrapper around the ASGI application. What else names it stays, and all of it in a file that would not be Python
+    without it.
+    """
+    text = source.encode()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    tree = ast.parse(source)
+    edits = sorted(_Edits(text, starts, tree).found(), reverse=True)
+    for start, end, replacement in edits:
+        text = text[:start] + replacement + text[end:]
+    after = text.decode()
+    try:
+        ast.parse(after)
+    except SyntaxError:  # such as a block whose only statement it was
+        return source
+    return after
+
+
+Edit = tuple[int, int, bytes]
+
+
+class _Edits:
+    """The edits that take the assistant out of a module, as places in its bytes and what stands there instead."""
+
+    def __init__(self, text: bytes, starts: Sequence[int], tree: ast.Module) -> None:
+        self._text = text
+        self._starts = starts
+        self._tree = tree
+
+    def found(self) -> Iterator[Edit]:
+        for node in ast.walk(self._tree):
+            for body in (getattr(node, name, None) for name in ("body", "orelse")):
+                if isinstance(body, list):
+                    for statement in body:
+                        yield from self._of_statement(statement)
+
+    def _of_statement(self, statement: ast.stmt) -> Iterator[Edit]:
+        match statement:
+            case ast.ImportFrom(module=str(module)) if _is_ours(module):
+                yield self._whole(statement)
+            case ast.Import(names=names) if all(_is_ours(one.name) for one in names):
+                yield self._whole(statement)
+            case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("ASSISTANT_"):
+                yield self._whole(statement)
+            case ast.Assign(value=ast.Constant(value=str(value))) if _is_ours(value):
+                yield self._whole(statement)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="with_assistant"), args=[wrapped, *_]) as call,
+            ):
+                if isinstance(wrapped, ast.Name) and wrapped.id == name:
+                    yield self._whole(statement)
+                else:
+                    yield (*self._place(call), self._source(wrapped))
+            case ast.AugAssign(value=ast.List(elts=elements) | ast.Tuple(elts=elements)) if elements and all(
+                map(_names_it, elements)
+            ):
+                yield self._whole(statement)
+            case ast.Assign(value=value) | ast.AugAssign(value=value):
+                for node in ast.walk(value):
+                    if isinstance(node, ast.List | ast.Tuple):
+                        yield from self._of_elements(node.elts)
+
+    def _of_elements(self, elements: Sequence[ast.expr]) -> Iterator[Edit]:
+        # A dictionary with such an element has a list of its own.
+        ours = [isinstance(one, ast.Constant | ast.Call) and _names_it(one) for one in elements]
+        place = 0
+        for is_ours, run in groupby(ours):
+            first, place = place, place + len(list(run))
+            if not is_ours:
+                continue
+            start = self._place(elements[first])[0]
+            end = self._place(elements[place - 1])[1]
+            if place < len(elements):
+                yield start, self._place(elements[place])[0], b""
+            elif first:
+                yield self._place(elements[first - 1])[1], end, b""
+            else:
+                comma = re.compile(rb"\s*,").match(self._text, end)
+                yield start, comma.end() if comma else end, b""
+
+    def _whole(self, statement: ast.stmt) -> Edit:
+        """The lines of a statement, with the blank ones before it if a blank one or nothing follows."""
+        assert statement.end_lineno is not None  # noqa: S101 - parsed from text  # nosec B101
+        end = self._starts[statement.end_lineno]
+        line = statement.lineno - 1
+        if not self._text[end:].partition(b"\n")[0].strip():
+            while line and not self._text[self._starts[line - 1] : self._starts[line]].strip():
+                line -= 1
+        return self._starts[line], end, b""
+
+    def _place(self, node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101 - parsed  # nosec B101
+        first = self._starts[node.lineno - 1] + node.col_offset
+        return first, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def _source(self, node: ast.expr) -> bytes:
+        start, end = self._place(node)
+        return self._text[start:end]
+
+
+def _is_ours(name: str) -> bool:
+    return name == "assistant" or name.startswith(("assistant.", "assistant:"))
+
+
+def _naming(tree: ast.AST) -> Iterator[ast.Constant | ast.ImportFrom | ast.Import | ast.Name]:
+    """Yield what in a tree names the assistant."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(value)) if _is_ours(value):
+                yield node
+            case ast.ImportFrom(module=str(module)) if _is_ours(module):
+                yield node
+            case ast.Import(names=names) if any(_is_ours(one.name) for one in names):
+                yield node
+            case ast.Name(id=name) if name.startswith("ASSISTANT_") or name == "with_assistant":
+                yield node
+
+
+def _names_it(node: ast.AST) -> bool:
+    return any(_naming(node))

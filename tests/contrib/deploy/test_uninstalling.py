@@ -1,0 +1,175 @@
+"""The assistant is taken out of a project whole: the project's files and tables are as they were before."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from assistant.contrib.deploy.uninstalling import without_assistant
+from tests.docs.snippets import ROOT
+
+SAAS = (ROOT / "docs/saas.md").read_text()
+STORE = """
+from django.contrib.auth import get_user_model
+from django.core.files.base import ContentFile
+from assistant.models import Attachment, Membership, Tenant
+from assistant.operations import all_tenants
+with all_tenants():
+    tenant = Tenant.objects.create(slug="acme", name="Acme")
+    user = get_user_model().objects.create_superuser("ann", password="correct-horse")
+    Membership.objects.create(tenant=tenant, user=user, role="owner")
+    stored = Attachment(tenant=tenant, user=user, name="a.txt", kind="text", media_type="text/plain", size=1)
+    stored.file.save("a.txt", ContentFile(b"x"))
+print(stored.file.path)
+"""
+SHOWN = """
+import json
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+print(json.dumps([
+    sorted(connection.introspection.table_names()),
+    sorted(ContentType.objects.values_list("app_label", "model")),
+    Permission.objects.count(),
+    sorted(MigrationRecorder(connection).applied_migrations()),
+]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('APPS = ["shop", "assistant", "assistant.contrib.panel"]\n', 'APPS = ["shop"]\n'),
+        ('APPS = ["assistant", "shop"]\n', 'APPS = ["shop"]\n'),
+        ('APPS = [\n    "shop",\n    "assistant",\n]\n', 'APPS = [\n    "shop",\n]\n'),
+        ('APPS = [\n    "assistant",\n    "shop",\n]\n', 'APPS = [\n    "shop",\n]\n'),
+        ('APPS += ["assistant"]\nDEBUG = True\n', "DEBUG = True\n"),
+        ("A = 1\n\nASSISTANT_MAX_RUNS = 3  # few\n\nB = 2\n", "A = 1\n\nB = 2\n"),
+        ('LOGIN_URL = "assistant:login"\nNAME = "the assistant"\n', 'NAME = "the assistant"\n'),
+        (
+            'urlpatterns = [\n    path("", home),\n    path("help/", include("assistant.urls")),\n]\n',
+            'urlpatterns = [\n    path("", home),\n]\n',
+        ),
+        (
+            "from assistant.routing import with_assistant\n\napp = with_assistant(site(), websockets=x)\n",
+            "\napp = site()\n",
+        ),
+        (
+            'T = [{"OPTIONS": {"processors": ["a.b", "assistant.pages.brand"]}}]\n',
+            'T = [{"OPTIONS": {"processors": ["a.b"]}}]\n',
+        ),
+        ('if DEMO:\n    APPS += ["assistant"]\n', 'if DEMO:\n    APPS += ["assistant"]\n'),
+        ('X = "größer"; Y = ["ä", "assistant"]\n', 'X = "größer"; Y = ["ä"]\n'),
+    ],
+)
+def test_lines_that_name_the_assistant_are_taken_out(before: str, after: str) -> None:
+    assert without_assistant(before) == after
+
+
+class Project:
+    """A project as `startproject` makes it, and its commands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        self.environment = inherited | {"PYTHONPATH": str(ROOT)}
+        call_command("startproject", "mysite", folder)
+        self.manage("migrate")
+
+    def tried(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the project, without a terminal."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            check=False,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+
+    def manage(self, *words: str) -> str:
+        done = self.tried(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def shell(self, code: str) -> str:
+        return self.manage("shell", "-v0", "-c", code).splitlines()[-1]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in (self.folder / "mysite").glob("*.py")}
+
+    def install(self) -> None:
+        """Append the blocks of the document."""
+        for name in ("settings", "urls", "asgi"):
+            block = re.search(rf"```python\n# mysite/{name}\.py\n(.+?)```", SAAS, re.DOTALL)
+            assert block
+            with (self.folder / f"mysite/{name}.py").open("a") as file:
+                file.write(f"\n{block[1]}")
+        with (self.folder / "mysite/settings.py").open("a") as file:
+            file.write('INSTALLED_APPS += ["assistant.contrib.deploy", "assistant.contrib.webhooks"]\n')
+            file.write('MEDIA_ROOT = BASE_DIR / "media"\n')
+        self.manage("migrate")
+
+
+@pytest.mark.once
+@pytest.mark.timeout(600)
+def test_a_project_is_as_it_was_before(tmp_path: Path) -> None:
+    project = Project(tmp_path / "site")
+    before = project.texts
+    shown = json.loads(project.shell(SHOWN))
+    project.install()
+    stored = Path(project.shell(STORE))
+    assert stored.exists()
+    told = project.tried("assistant_uninstall")
+    assert told.returncode == 1 and "Nothing was removed" in told.stderr and stored.exists()
+    assert "assistant_tenant: 1" in told.stdout and "documents: 1" in told.stdout
+    assert '-INSTALLED_APPS += ["assistant"]' in told.stdout
+    project.manage("assistant_uninstall", "--yes")
+    assert not stored.exists()
+    after = project.texts
+    assert (
+        after.pop("settings.py").replace('MEDIA_ROOT = BASE_DIR / "media"\n', "").rstrip()
+        == before.pop("settings.py").rstrip()
+    )
+    # Django's own import of the document's block stays.
+    assert (
+        after.pop("urls.py").replace("from django.urls import include\n", "").rstrip() == before.pop("urls.py").rstrip()
+    )
+    assert {name: text.rstrip() for name, text in after.items()} == {
+        name: text.rstrip() for name, text in before.items()
+    }
+    assert json.loads(project.shell(SHOWN)) == shown
+    project.manage("check")
+
+
+@pytest.mark.once
+@pytest.mark.timeout(600)
+def test_migrations_that_build_on_ours_are_not_taken_back(tmp_path: Path) -> None:
+    project = Project(tmp_path / "site")
+    project.install()
+    migrations = project.folder / "orders/migrations"
+    migrations.mkdir(parents=True)
+    for folder in (migrations, migrations.parent):
+        (folder / "__init__.py").touch()
+    (migrations / "0001_initial.py").write_text(
+        "from django.db import migrations\n\n\n"
+        'class Migration(migrations.Migration):\n    dependencies = [("assistant", "0001_initial")]\n'
+    )
+    with (project.folder / "mysite/settings.py").open("a") as file:
+        file.write('INSTALLED_APPS += ["orders"]\n')
+    project.manage("migrate")
+    told = project.tried("assistant_uninstall", "--yes")
+    assert told.returncode == 1 and "orders.0001_initial" in told.stderr
+    assert "assistant_tenant" in json.loads(project.shell(SHOWN))[0]
