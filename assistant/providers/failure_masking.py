@@ -48,8 +48,8 @@ def masked(details: FailureDetails, request: ModelRequest, *, keys: Iterable[str
     given = [key for key in keys if key]
     return replace(
         details,
-        code=_without_keys(details.code, given)[:MAX_CODE],
-        message=_shortened(_without_request(_without_keys(_one_line(details.message), given), request)),
+        code=without_keys(details.code, given)[:MAX_CODE],
+        message=_shortened(_without_request(without_keys(_one_line(details.message), given), request)),
         request_id=re.sub(r"[^\w.:-]", "", _without_given(details.request_id, given))[:MAX_REQUEST_ID],
     )
 
@@ -63,7 +63,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
 
 
-def _without_keys(text: str, keys: Sequence[str]) -> str:
+def without_keys(text: str, keys: Sequence[str]) -> str:
+    """Return a text without these keys, and without anything that looks like one."""
     return _KEYS.sub(MASK, _NAMED_KEYS.sub(rf"\1{MASK}", _without_given(text, keys)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -9,6 +10,7 @@ from django.db import DatabaseError
 
 from assistant.contrib.deploy.findings import Finding
 from assistant.contrib.deploy.outside import outside_findings
+from assistant.contrib.deploy.report import report_of
 from assistant.contrib.deploy.site import site_findings
 from assistant.contrib.deploy.stores import store_findings
 from assistant.management.operator import OperatorCommand
@@ -22,8 +24,19 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", help="ask the running deployment too: https://assistant.example.com")
+        parser.add_argument("--report", type=Path, metavar="FILE", help="write what a report of a fault needs")
+        parser.add_argument("--log", type=Path, metavar="FILE", help="a log, whose end is part of the report")
 
-    def handle(self, *args: Any, url: str | None = None, **options: Any) -> None:
+    def handle(
+        self,
+        *args: Any,
+        url: str | None = None,
+        report: Path | None = None,
+        log: Path | None = None,
+        **options: Any,
+    ) -> None:
+        if log is not None and report is None:
+            raise CommandError("--log is part of a report: add --report FILE.")
         findings = [*store_findings()]
         try:
             findings += site_findings(has_proxy=bool(url))
@@ -33,5 +46,11 @@ class Command(OperatorCommand):
             findings += outside_findings(url)
         for finding in findings:
             self.stdout.write(finding.line)
+        if report is not None:
+            try:
+                report.write_text(report_of(findings, log))
+            except OSError as exc:
+                raise CommandError(str(exc)) from exc
+            self.stdout.write(f"The report is {report}. Read it before you send it.")
         if count := sum(bool(finding.fix) for finding in findings):
             raise CommandError(f"{count} to fix.")

@@ -1,0 +1,103 @@
+"""What a report of a fault needs: versions, apps, settings, checks and the end of a log, without secrets."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.db import DatabaseError, connection
+
+from assistant.contrib.deploy.findings import Finding
+from assistant.optional_apps import installed, setting_names
+from assistant.providers.failure_masking import MASK, without_keys
+
+# The end of a log that is in a report.
+MAX_LINES, MAX_BYTES = 200, 64 * 1024
+# Shorter texts occur elsewhere by chance.
+SHORTEST_SECRET = 6
+_SECRET_NAME = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIAL|DSN", re.IGNORECASE)
+_MAIL_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
+
+
+def report_of(findings: Iterable[Finding], log: Path | None = None) -> str:
+    """Return a report as Markdown, to be read before it is sent: names of hosts and tenants may be in it.
+
+    Args:
+        log: a log, whose end is added.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    lines = [
+        "# Report of a deployment",
+        "",
+        "Read it before you send it. Secrets and mail addresses are masked; names of hosts and tenants may be in it.",
+        "",
+        "## Versions",
+        "",
+        *_versions(),
+        "",
+        "## Apps",
+        "",
+        *(f"- {name}" for name in ("assistant", *(app.name for app in installed()))),
+        "",
+        "## Settings",
+        "",
+        *_settings(),
+        "",
+        "## Checks",
+        "",
+        *(f"- {finding.line}" for finding in findings),
+        *(f"- {message.id}: {message.msg}" for message in run_checks()),
+        *([] if log is None else ["", f"## The end of {log.name}", "", "```text", *_last_lines(log), "```"]),
+    ]
+    return _MAIL_ADDRESS.sub(f"{MASK}@{MASK}", without_keys("\n".join(lines), _secrets())) + "\n"
+
+
+def _versions() -> Iterator[str]:
+    own = next((one.version for one in distributions(name="tenant-assistant")), "from a checkout")
+    yield f"- Tenant Assistant {own}"
+    yield f"- Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    try:
+        with connection.cursor():
+            yield f"- {connection.display_name} {'.'.join(map(str, connection.get_database_version()))}"
+    except DatabaseError as exc:
+        yield f"- {connection.display_name}, which does not answer ({type(exc).__name__})"
+    packages = sorted({f"{one.name} {one.version}" for one in distributions()}, key=str.lower)
+    yield f"- Packages: {', '.join(packages)}"
+
+
+def _settings() -> Iterator[str]:
+    """Yield the assistant's settings that are not empty; of texts and lists only that they are set."""
+    for name in sorted(setting_names()):
+        value = getattr(settings, name, None)
+        if isinstance(value, bool | int | float):
+            yield f"- {name} = {value}"
+        elif value:
+            yield f"- {name} is set ({type(value).__name__})"
+
+
+def _secrets() -> list[str]:
+    """Return the secrets of the settings and the environment, the longest first."""
+    named = {name: getattr(settings, name, None) for name in dir(settings) if _SECRET_NAME.search(name)}
+    values = [*named.values(), *(value for name, value in os.environ.items() if _SECRET_NAME.search(name))]
+    texts = [text for value in values for text in (value if isinstance(value, list | tuple) else [value])]
+    texts += [config.get("PASSWORD") for config in settings.DATABASES.values()]
+    texts += [urlsplit(value).password for value in os.environ.values() if "://" in value and "@" in value]
+    found = {text for text in texts if isinstance(text, str) and len(text) >= SHORTEST_SECRET}
+    return sorted(found, key=len, reverse=True)
+
+
+def _last_lines(log: Path) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - MAX_BYTES))
+        text = file.read(MAX_BYTES).decode("utf-8", "replace")
+    # A fence in the log would end the block.
+    return text.replace("```", "'''").splitlines()[-MAX_LINES:]
