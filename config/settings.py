@@ -25,6 +25,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
 from assistant.contrib.docs.defaults import *  # noqa: E402, F403
+from assistant.contrib.embeddings.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
@@ -108,6 +109,7 @@ INSTALLED_APPS = [
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
+    "assistant.contrib.embeddings",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",

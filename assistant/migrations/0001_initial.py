@@ -940,7 +940,7 @@ class Migration(migrations.Migration):
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='usage', to='assistant.tenant', verbose_name='tenant')),
                     ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('is_test', models.BooleanField(db_default=False, default=False, help_text='Spent on a test of a prompt.', verbose_name='is test')),
-                    ('purpose', models.CharField(blank=True, choices=[('', 'Answers'), ('title', 'Titles and follow-up questions')], db_default='', default='', max_length=8, verbose_name='purpose')),
+                    ('purpose', models.CharField(blank=True, choices=[('', 'Answers'), ('title', 'Titles and follow-up questions'), ('embed', 'Search by meaning')], db_default='', default='', max_length=8, verbose_name='purpose')),
                     ('cache_write_tokens', models.PositiveIntegerField(db_default=0, default=0, help_text='Of the input tokens, those that the provider wrote to a cache.', verbose_name='cache write tokens')),
                 ],
                 options={

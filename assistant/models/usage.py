@@ -18,6 +18,7 @@ class UsageEntry(models.Model):
     class Purpose(models.TextChoices):
         ANSWER = "", _("Answers")
         TITLE = "title", _("Titles and follow-up questions")
+        EMBEDDING = "embed", _("Search by meaning")
 
     tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="usage")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -157,7 +157,7 @@ def test_apps_name_extras_that_there_are() -> None:
 
 def test_all_names_every_extra_but_databases_and_models() -> None:
     (line,) = PROJECT["optional-dependencies"]["all"]
-    others = {"all", "demo", "postgres", "local-model", "anthropic", "google"}
+    others = {"all", "demo", "postgres", "local-model", "embeddings", "local-embeddings", "anthropic", "google"}
     assert Requirement(line).extras == {*PROJECT["optional-dependencies"]} - others
 
 

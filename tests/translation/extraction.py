@@ -24,6 +24,7 @@ PANEL = (
     "assistant/contrib/data/admin/",
     "assistant/contrib/data/models.py",
     "assistant/contrib/data/templates/",
+    "assistant/contrib/embeddings/",
     "assistant/contrib/end_users/admin/",
     "assistant/contrib/end_users/apps.py",
     "assistant/contrib/end_users/models.py",

@@ -101,6 +101,7 @@ INSTALLED_APPS += [
     "assistant.contrib.timed",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
+    "assistant.contrib.embeddings",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",

@@ -1,0 +1,81 @@
+"""The pages of the control panel: what embeds documents, and how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from assistant.admin.base.empty_lists import describe_empty_list
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex
+from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
+from assistant.contrib.panel.admin.base.job_titles import describe_job
+from assistant.contrib.panel.admin.base.rooms import show_in_room
+from assistant.models.knowledge import Passage
+from assistant.services.tenancy import audit_trail
+
+
+@admin.register(EmbeddingChoice)
+class EmbeddingChoiceAdmin(TenantScopedAdmin):
+    """What embeds a tenant's documents; operators choose for all that have no choice of their own."""
+
+    list_display = ("__str__", "tenant", "is_on", "provider")
+    list_filter = (TENANT, "is_on")
+    list_select_related = ("tenant", "provider")
+    fields = ("tenant", "is_on", "provider", "model")
+
+
+@admin.register(EmbeddingIndex)
+class EmbeddingIndexAdmin(TenantScopedAdmin):
+    """How many passages of each tenant have vectors, by what; made by the program, and changed by nobody."""
+
+    possible_actions = frozenset({"view"})
+    tenant_admins_may = frozenset({"view"})
+    list_display = ("encoder", "tenant", "embedded", "built_at", "problem")
+    list_filter = (TENANT,)
+    list_select_related = ("tenant",)
+    actions = ("anew",)
+    fields = ("tenant", "encoder", "embedded", "built_at", "problem")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[EmbeddingIndex]:
+        rows: QuerySet[EmbeddingIndex] = super().get_queryset(request)
+        return rows.annotate(count=Count("vectors"))
+
+    @admin.display(description=gettext_lazy("passages with vectors"))
+    def embedded(self, obj: Any) -> str:
+        passages = Passage.objects.filter(tenant_id=obj.tenant_id).count()
+        return _("%(count)d of %(passages)d") % {"count": obj.count, "passages": passages}
+
+    def has_anew_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    @admin.action(description=gettext_lazy("Embed anew"), permissions=["anew"])
+    def anew(self, request: HttpRequest, queryset: QuerySet[EmbeddingIndex]) -> None:
+        tenants = {row.tenant_id: row.tenant for row in queryset.select_related("tenant")}
+        for tenant in tenants.values():
+            embed_anew(tenant_id=tenant.pk)
+            audit_trail.record(
+                actor=request.user, action="embeddingindex.delete", target=f"tenant {tenant.pk}", tenant=tenant
+            )
+        told = ngettext(
+            "The documents of %(n)d tenant are embedded anew.",
+            "The documents of %(n)d tenants are embedded anew.",
+            len(tenants),
+        )
+        self.message_user(request, told % {"n": len(tenants)})
+
+
+show_in_room("settings", EmbeddingChoice, after="provider")
+show_in_room("settings", EmbeddingIndex, after="embeddingchoice")
+describe_empty_list(
+    "embeddingchoice",
+    gettext_lazy("Documents are embedded by the model on this machine. Add a choice to have a provider's vectors."),
+)
+describe_empty_list("embeddingindex", gettext_lazy("No documents have been embedded yet."))
+describe_job(FILL_JOB, gettext_lazy("Embed documents"))

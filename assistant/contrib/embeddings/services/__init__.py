@@ -1,0 +1,1 @@
+"""Encoders, the vectors of passages, and the ranking that search uses."""

@@ -1,0 +1,54 @@
+"""What orders the embedding of a tenant's passages: changes of its documents, and of what embeds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef
+from django.db.models.signals import post_delete, post_save
+from django.utils import timezone
+
+from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex
+from assistant.models import Document, Tenant
+from assistant.services.jobs import jobs
+
+FILL_JOB = "embeddings.fill"
+
+
+def connect() -> None:
+    """Order embedding with each change of a document or of a choice, once it is committed."""
+    post_save.connect(_document_saved, sender=Document, dispatch_uid="embeddings")
+    post_save.connect(_choice_changed, sender=EmbeddingChoice, dispatch_uid="embeddings")
+    post_delete.connect(_choice_changed, sender=EmbeddingChoice, dispatch_uid="embeddings")
+
+
+def order_fill(tenant_id: int) -> None:
+    """Have a tenant's passages that have no vector embedded in the background, unless that is being done."""
+    if jobs.waiting_jobs(tenant_id=tenant_id, name=FILL_JOB).exists():
+        return
+    jobs.schedule(tenant_id=tenant_id, name=FILL_JOB, key="", due_at=timezone.now())
+
+
+def embed_anew(*, tenant_id: int) -> None:
+    """Delete a tenant's vectors and have its passages embedded from the beginning; until then words alone decide."""
+    EmbeddingIndex.objects.filter(tenant_id=tenant_id).delete()
+    order_fill(tenant_id)
+
+
+def _document_saved(*, instance: Document, raw: bool, **_: Any) -> None:
+    if settings.ASSISTANT_EMBEDDINGS and not raw:
+        order_fill(instance.tenant_id)
+
+
+def _choice_changed(*, instance: EmbeddingChoice, raw: bool = False, **_: Any) -> None:
+    if not settings.ASSISTANT_EMBEDDINGS or raw:
+        return
+    if instance.tenant_id is not None:
+        if Tenant.objects.filter(pk=instance.tenant_id).exists():
+            order_fill(instance.tenant_id)
+        return
+    own = EmbeddingChoice.objects.filter(tenant=OuterRef("pk"))
+    with_documents = Tenant.objects.filter(Exists(Document.objects.filter(tenant=OuterRef("pk"))))
+    for tenant_id in with_documents.exclude(Exists(own)).values_list("pk", flat=True):
+        order_fill(tenant_id)

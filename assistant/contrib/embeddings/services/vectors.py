@@ -1,0 +1,110 @@
+"""The vectors of tenants' passages as searches use them: read once, kept within a bound, compared exactly."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from django.conf import settings
+from django.db.models import Count, Max
+from numpy.typing import NDArray
+
+from assistant.contrib.embeddings.models import PassageVector
+
+# Passages of a tenant that are searched by meaning; further ones by words alone.
+MAX_PASSAGES = 200_000
+# Passages that are compared at once: as numbers of four bytes they take four times as much.
+_CHUNK = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of a tenant's passages by one encoder.
+
+    Attributes:
+        version: how many rows there were, and the newest.
+        passages: the passages' keys.
+        rows: a signed byte for each dimension.
+        scale: of each row, 1 / its length.
+    """
+
+    version: tuple[int, int]
+    passages: NDArray[np.int64]
+    rows: NDArray[np.int8]
+    scale: NDArray[np.float32]
+
+    @property
+    def size(self) -> int:
+        return int(self.rows.nbytes + self.passages.nbytes + self.scale.nbytes)
+
+
+_kept: OrderedDict[tuple[int, int], Vectors] = OrderedDict()
+_lock = Lock()
+
+
+def vectors_of(*, tenant_id: int, index_id: int) -> Vectors:
+    """Return a tenant's vectors, from memory if nothing has changed."""
+    rows = PassageVector.objects.filter(tenant_id=tenant_id, index_id=index_id)
+    seen = rows.aggregate(count=Count("pk"), newest=Max("pk"))
+    version = (seen["count"], seen["newest"] or 0)
+    key = (tenant_id, index_id)
+    with _lock:
+        kept = _kept.get(key)
+        if kept is not None and kept.version == version:
+            _kept.move_to_end(key)
+            return kept
+    found = list(rows.order_by("pk").values_list("passage_id", "vector")[:MAX_PASSAGES].iterator(chunk_size=2_000))
+    made = _made(version, [pk for pk, _ in found], [bytes(vector) for _, vector in found])
+    _keep(key, made)
+    return made
+
+
+def forget() -> None:
+    """Read all vectors anew with the next search."""
+    with _lock:
+        _kept.clear()
+
+
+def nearest(vectors: Vectors, asked: Sequence[bytes], limit: int) -> dict[int, float]:
+    """Return the passages whose directions are nearest to several, with the mean of their cosines."""
+    questions = np.stack([np.frombuffer(one, dtype=np.int8) for one in asked]).astype(np.float32)
+    if not len(vectors.rows) or vectors.rows.shape[1] != questions.shape[1]:
+        return {}
+    # The mean of the cosines is the cosine with the mean of the questions' directions.
+    question = (questions / np.linalg.norm(questions, axis=1, keepdims=True)).mean(axis=0)
+    likeness = np.concatenate(
+        [
+            vectors.rows[at : at + _CHUNK].astype(np.float32) @ question * vectors.scale[at : at + _CHUNK]
+            for at in range(0, len(vectors.rows), _CHUNK)
+        ]
+    )
+    best = np.argsort(-likeness)[:limit] if len(likeness) <= limit else np.argpartition(-likeness, limit)[:limit]
+    return {int(vectors.passages[at]): float(likeness[at]) for at in best}
+
+
+def _made(version: tuple[int, int], passages: Sequence[int], vectors: Sequence[bytes]) -> Vectors:
+    dimension = len(vectors[0]) if vectors else 0
+    rows = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(passages), dimension)
+    lengths = np.concatenate(
+        [
+            np.linalg.norm(rows[at : at + _CHUNK].astype(np.float32), axis=1)
+            for at in range(0, max(1, len(rows)), _CHUNK)
+        ]
+    )
+    scale = (1 / np.maximum(lengths, 1)).astype(np.float32)
+    return Vectors(version, np.array(passages, dtype=np.int64), rows, scale)
+
+
+def _keep(key: tuple[int, int], made: Vectors) -> None:
+    """Keep vectors; those that were not searched for the longest go, until the others fit."""
+    most = settings.ASSISTANT_EMBEDDINGS_MEMORY_MB * 2**20
+    with _lock:
+        _kept.pop(key, None)
+        if made.size > most:
+            return
+        _kept[key] = made
+        while sum(one.size for one in _kept.values()) > most:
+            _kept.popitem(last=False)

@@ -1,0 +1,154 @@
+"""How passages get their vectors: in the background, with what embeds them changed, broken or switched off."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
+from assistant.contrib.embeddings.services import choice
+from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
+from assistant.contrib.embeddings.services.encoder import EncoderFailed
+from assistant.contrib.embeddings.services.filling import fill, plan_fills
+from assistant.contrib.embeddings.services.ranking import rank
+from assistant.models import Document, Job, Tenant, UsageEntry
+from assistant.models.knowledge import Passage
+from assistant.services.jobs import jobs
+from assistant.services.knowledge.documents import add_document
+from assistant.services.privacy.data_export import export_tenant
+from assistant.services.privacy.ownership import deletable_models
+from tests.base import Cast
+from tests.contrib.embeddings.conftest import embed
+from tests.contrib.embeddings.encoding import LettersEncoder
+from tests.factories import make_provider
+
+
+def waiting(cast: Cast) -> list[int]:
+    return list(Job.objects.filter(name=FILL_JOB, state=Job.State.WAITING).values_list("tenant_id", flat=True))
+
+
+def test_a_document_orders_its_embedding_once(cast: Cast, letters: LettersEncoder, settings: Any) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    add_document(tenant=cast.acme, title="Two", text="A gate.")
+    assert waiting(cast) == [cast.acme.pk]
+    settings.ASSISTANT_EMBEDDINGS = False
+    add_document(tenant=cast.globex, title="One", text="A vehicle.")
+    assert waiting(cast) == [cast.acme.pk]
+
+
+def test_documents_from_before_are_planned(cast: Cast, letters: LettersEncoder, settings: Any) -> None:
+    settings.ASSISTANT_EMBEDDINGS = False
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    add_document(tenant=cast.globex, title="One", text="A vehicle.")
+    assert plan_fills() == 0
+    settings.ASSISTANT_EMBEDDINGS = True
+    EmbeddingChoice(tenant=cast.globex, is_on=False).save_base(raw=True)
+    assert plan_fills() == 1
+    assert waiting(cast) == [cast.acme.pk]
+    assert plan_fills() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_job_embeds_all_and_is_gone(cast: Cast, letters: LettersEncoder) -> None:
+    add_document(tenant=cast.acme, title="One", text="\n\n".join(f"Vehicle {n}. " + "word " * 90 for n in range(130)))
+    works: list[Any] = []
+    jobs.import_handlers()
+    assert jobs.look_for_jobs(start=works.append).done == 1
+    assert waiting(cast) == [cast.acme.pk]
+    asyncio.run(works[0]())
+    passages = Passage.objects.filter(tenant=cast.acme).count()
+    assert passages > 64 and PassageVector.objects.filter(tenant=cast.acme).count() == passages
+    assert EmbeddingIndex.objects.get(tenant=cast.acme).built_at is not None
+    assert waiting(cast) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failure_is_told_and_the_job_tried_again(cast: Cast, letters: LettersEncoder) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    letters.fails = True
+    job = Job.objects.get(name=FILL_JOB)
+    with pytest.raises(EncoderFailed):
+        asyncio.run(fill(cast.acme.pk, job.pk))
+    index = EmbeddingIndex.objects.get(tenant=cast.acme)
+    assert (index.problem, index.built_at) == ("It is out of order.", None)
+    letters.fails = False
+    asyncio.run(fill(cast.acme.pk, job.pk))
+    index.refresh_from_db()
+    assert index.problem == "" and index.built_at is not None
+
+
+def test_another_encoder_embeds_anew_while_the_old_index_serves(cast: Cast, letters: LettersEncoder) -> None:
+    provider = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1")
+    newer = LettersEncoder("letters 2")
+    choice.replace_encoders(lambda provider, model: newer if provider else letters)
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    embed(cast.acme)
+    EmbeddingChoice.objects.create(tenant=cast.acme, provider=provider, model="letters-2")
+    assert waiting(cast) == [cast.acme.pk]
+    near = rank(tenant_id=cast.acme.pk, queries=["car"], limit=5)
+    assert near is not None and near.model == "letters 1"
+    embed(cast.acme)
+    near = rank(tenant_id=cast.acme.pk, queries=["car"], limit=5)
+    assert near is not None and near.model == "letters 2"
+    assert [one.encoder for one in EmbeddingIndex.objects.filter(tenant=cast.acme)] == ["letters 2"]
+
+
+def test_a_switch_deletes_the_vectors(cast: Cast, letters: LettersEncoder) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    embed(cast.acme)
+    EmbeddingChoice.objects.create(tenant=cast.acme, is_on=False)
+    jobs.import_handlers()
+    jobs.look_for_jobs(start=lambda work: None)
+    assert not PassageVector.objects.exists() and not EmbeddingIndex.objects.exists()
+
+
+def test_embedding_anew_begins_from_nothing(cast: Cast, letters: LettersEncoder) -> None:
+    for tenant in (cast.acme, cast.globex):
+        add_document(tenant=tenant, title="One", text="A vehicle.")
+        embed(tenant)
+    embed_anew(tenant_id=cast.acme.pk)
+    assert [row.tenant_id for row in PassageVector.objects.all()] == [cast.globex.pk]
+    assert waiting(cast) == [cast.acme.pk]
+
+
+def test_what_a_provider_counts_is_the_tenants_usage(cast: Cast, letters: LettersEncoder) -> None:
+    letters.tokens = 10
+    prices = {"letters-1": {"input": 2, "output": 0}}
+    provider = make_provider(base_url="http://127.0.0.1:9/v1", prices=prices)
+    EmbeddingChoice.objects.create(provider=provider, model="letters-1")
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    embed(cast.acme)
+    rank(tenant_id=cast.acme.pk, queries=["car", "van"], limit=5)
+    rows = UsageEntry.objects.filter(tenant=cast.acme).order_by("pk")
+    assert [(row.input_tokens, row.cost, row.purpose) for row in rows] == [(10, 20, "embed"), (20, 40, "embed")]
+
+
+def test_a_provider_of_another_tenant_is_never_asked(cast: Cast, letters: LettersEncoder) -> None:
+    theirs = make_provider(cast.globex, base_url="http://127.0.0.1:9/v1")
+    foreign = EmbeddingChoice(tenant=cast.acme, provider=theirs, model="letters-1")
+    with pytest.raises(ValidationError, match="another tenant"):
+        foreign.full_clean()
+    foreign.save()
+    assert choice.choice_of(cast.acme.pk) is None
+    with pytest.raises(ValidationError, match="another tenant"):
+        EmbeddingChoice(provider=theirs, model="letters-1").full_clean()
+
+
+def test_vectors_go_with_their_tenant_and_are_in_no_export(cast: Cast, letters: LettersEncoder) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    embed(cast.acme)
+    assert {EmbeddingChoice, EmbeddingIndex, PassageVector} <= set(deletable_models(Tenant))
+    target = io.BytesIO()
+    export_tenant(tenant=cast.acme, actor=None, to=target)
+    with zipfile.ZipFile(target) as archive:
+        line = json.loads(archive.read("assistant_embeddings.PassageVector.jsonl").splitlines()[0])
+        assert "vector" not in line and line["passage_id"]
+        assert not any("-vector" in name for name in archive.namelist())
+    Document.objects.filter(tenant=cast.acme).delete()
+    assert not PassageVector.objects.exists()

@@ -1,0 +1,71 @@
+"""The pages of the control panel about embeddings: what each tenant's admin sees and may do."""
+
+from __future__ import annotations
+
+from django.test import Client
+
+from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
+from assistant.models import AuditEntry
+from assistant.services.knowledge.documents import add_document
+from tests.base import Cast
+from tests.contrib.embeddings.conftest import embed
+from tests.contrib.embeddings.encoding import LettersEncoder
+from tests.factories import make_provider
+
+INDEXES = "/admin/assistant_embeddings/embeddingindex/"
+CHOICES = "/admin/assistant_embeddings/embeddingchoice/"
+
+
+def signed_in(user: object) -> Client:
+    client = Client()
+    client.force_login(user)  # type: ignore[arg-type]
+    return client
+
+
+def embedded(cast: Cast) -> None:
+    for tenant in (cast.acme, cast.globex):
+        add_document(tenant=tenant, title="One", text="A vehicle.")
+        embed(tenant)
+
+
+def test_the_list_says_how_many_passages_have_vectors(cast: Cast, letters: LettersEncoder) -> None:
+    embedded(cast)
+    add_document(tenant=cast.acme, title="Two", text="A gate.")
+    page = signed_in(cast.amy).get(INDEXES).content.decode()
+    assert "1 of 2" in page and "1 of 1" not in page
+    everything = signed_in(cast.root).get(INDEXES).content.decode()
+    assert "1 of 2" in everything and "1 of 1" in everything
+    assert "1 of 2" not in signed_in(cast.alice).get(INDEXES).content.decode()
+
+
+def test_embed_anew_is_for_ones_own_tenant_and_audited(cast: Cast, letters: LettersEncoder) -> None:
+    embedded(cast)
+    theirs = EmbeddingIndex.objects.get(tenant=cast.globex)
+    own = EmbeddingIndex.objects.get(tenant=cast.acme)
+    sent = {"action": "anew", "_selected_action": [theirs.pk, own.pk]}
+    assert signed_in(cast.amy).post(INDEXES, sent, follow=True).status_code == 200
+    assert [row.tenant_id for row in PassageVector.objects.all()] == [cast.globex.pk]
+    entry = AuditEntry.objects.get(action="embeddingindex.delete")
+    assert (entry.tenant_id, entry.actor_id) == (cast.acme.pk, cast.amy.pk)
+
+
+def test_an_admin_chooses_for_their_own_tenant_and_audited(cast: Cast, letters: LettersEncoder) -> None:
+    provider = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1")
+    theirs = make_provider(cast.globex, base_url="http://127.0.0.1:9/v1")
+    amy = signed_in(cast.amy)
+    sent = {"tenant": cast.acme.pk, "is_on": "on", "provider": theirs.pk, "model": "m"}
+    amy.post(f"{CHOICES}add/", sent)
+    amy.post(f"{CHOICES}add/", {**sent, "tenant": cast.globex.pk})
+    amy.post(f"{CHOICES}add/", {**sent, "tenant": "", "provider": "", "model": ""})
+    amy.post(f"{CHOICES}add/", {**sent, "provider": provider.pk, "model": ""})
+    assert not EmbeddingChoice.objects.exists()
+    amy.post(f"{CHOICES}add/", {**sent, "provider": provider.pk})
+    assert EmbeddingChoice.objects.get().provider == provider
+    assert AuditEntry.objects.filter(tenant=cast.acme, action="embeddingchoice.add").count() == 1
+
+
+def test_an_operator_chooses_once_for_all(cast: Cast, letters: LettersEncoder) -> None:
+    root = signed_in(cast.root)
+    for _ in range(2):
+        root.post(f"{CHOICES}add/", {"tenant": "", "provider": "", "model": ""})
+    assert EmbeddingChoice.objects.get().is_on is False
