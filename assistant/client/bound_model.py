@@ -12,6 +12,7 @@ from assistant.client.reply import ChatReply
 from assistant.client.tool_sources import ToolSource
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.protocols import Decision
+from assistant.toolkit.unknown_options import option_names, unknown_options
 
 
 class BoundModel:
@@ -29,7 +30,13 @@ class BoundModel:
         self.model = model
         self.tools = tuple(tools)
         self._options = dict(options)
-        self._client: ChatClient[Any] = ChatClient(model=model, tools=self.tools, **options)
+        try:
+            self._client: ChatClient[Any] = ChatClient(model=model, tools=self.tools, **options)
+        except TypeError:
+            known = [name for name in option_names(ChatClient) if name not in {"model", "tools"}]
+            if mistake := unknown_options("with_tools() has no options", options, known):
+                raise TypeError(mistake) from None
+            raise
 
     def with_tools(self, *tools: ToolSource, **options: Any) -> BoundModel:
         """Return the model with these tools beside its own, and these options in place of its own."""

@@ -15,6 +15,7 @@ from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.failures import OnError, mistake_in
+from assistant.toolkit.unknown_options import unknown_options
 
 # A text, a template of one, or messages as `Message`, as mappings, or as objects of the openai package.
 Prompt = str | PromptTemplate | Sequence[Message | Mapping[str, Any] | object] | None
@@ -64,9 +65,8 @@ UNCHECKED = CallSettings.__annotations__.keys() - {"on_error", "execute_tools", 
 
 def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:
     """Raise `TypeError` for settings of a call that are unknown or of another type, with what there is to choose."""
-    known = CallSettings.__annotations__.keys()
-    if unknown := settings.keys() - known:
-        raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
+    if mistake := unknown_options("A call has no settings", settings, CallSettings.__annotations__):
+        raise TypeError(mistake)
     if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
         raise TypeError(f"on_error {mistake}.")
     executes = settings.get("execute_tools", True)

@@ -64,6 +64,7 @@ from assistant.toolkit.calls.gate import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule
+from assistant.toolkit.unknown_options import lists_options
 
 T = TypeVar("T")
 
@@ -75,6 +76,7 @@ HISTORY_TOKENS = 100_000
 _MAY_YIELD = frozenset({"model_interceptors", "result_converter"})
 
 
+@lists_options
 class ChatClient(Generic[Deps]):
     """Chats with a model, and runs the tools it calls.
 

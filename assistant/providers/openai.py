@@ -34,6 +34,7 @@ from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
+from assistant.toolkit.unknown_options import lists_options
 
 if TYPE_CHECKING:
     import httpx2
@@ -76,6 +77,7 @@ class WholeAssembler(AnswerAssembler[Any], Protocol):
         """Return the complete reply; `is_closed` if the stream was ended. Raises `ModelError` if it is incomplete."""
 
 
+@lists_options
 class OpenAIModel(CallsTools):
     """A model on a server that speaks the chat-completions wire format.
 

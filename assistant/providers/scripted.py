@@ -19,6 +19,7 @@ from assistant.core.llm.protocol import (
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.messages import Reply, ToolCall, Usage
 from assistant.providers.calling import CallsTools
+from assistant.toolkit.unknown_options import lists_options
 
 Part = str | Delta | ToolCall | Exception | Awaitable[Any]
 Answer = Part | Sequence[Part] | Reply
@@ -27,6 +28,7 @@ Turn = Answer | Callable[[ModelRequest], Answer]
 _WORDS = re.compile(r"\s*\S+|\s+")
 
 
+@lists_options
 class ScriptedModel(CallsTools):
     """Answers each request with the next turn of its script; a text alone is a script of one turn.
 

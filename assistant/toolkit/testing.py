@@ -12,9 +12,11 @@ from assistant.toolkit.definition.failures import decide
 from assistant.toolkit.definition.settings import given_config, has_config_functions
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
+from assistant.toolkit.unknown_options import lists_options
 from assistant.toolkit.waiting import Callback
 
 
+@lists_options
 class ToolTester:
     """Calls a tool as a run does: with validation, its thread, its timeout and conversion of the result.
 

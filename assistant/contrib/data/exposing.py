@@ -9,6 +9,7 @@ from typing import Any
 from assistant.toolkit import InvalidTool
 from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.unknown_options import lists_options
 
 # A function of the member's queryset and the tool's context, which returns a narrower queryset.
 VisibleTo = Callable[[Any, Any], Any]
@@ -47,6 +48,7 @@ def declared() -> list[Exposure]:
     return list(_declared)
 
 
+@lists_options
 def expose(
     model: Any,
     *,

@@ -9,6 +9,7 @@ from typing import Any
 from assistant.toolkit import InvalidTool
 from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.unknown_options import lists_options
 
 # A function of a request and the tool's context, which sets what the project's middleware would have set.
 RequestFor = Callable[[Any, Any], Any]
@@ -35,6 +36,7 @@ def declared_viewsets() -> list[ExposedViewSet]:
     return list(_declared)
 
 
+@lists_options
 def expose_viewset(
     viewset: Any,
     *,

@@ -25,6 +25,7 @@ from assistant.core.values.redaction import MARK, Redaction
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.logs import log_extra
+from assistant.toolkit.unknown_options import lists_options
 
 logger = logging.getLogger(__name__)
 
@@ -223,6 +224,7 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
         )
 
 
+@lists_options
 class Redact:
     """Replaces matches of patterns, such as card numbers, in results before the model, the page or the audit see them.
 

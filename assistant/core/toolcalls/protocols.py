@@ -18,6 +18,7 @@ from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Media, Registry, Tool
 from assistant.toolkit.calls.gate import discard
 from assistant.toolkit.definition.settings import given_config
+from assistant.toolkit.unknown_options import lists_options
 from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
@@ -238,6 +239,7 @@ class NullJournal:
         return None
 
 
+@lists_options
 class FixedToolset:
     """A toolset that never changes, with all tools switched on.
 

@@ -24,6 +24,7 @@ from assistant.providers.tool_adaptation.adapted_tool import ToolRules
 from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
+from assistant.toolkit.unknown_options import lists_options
 
 if TYPE_CHECKING:
     import httpx2
@@ -48,6 +49,7 @@ class Assembler(AnswerAssembler[T], Protocol[T]):  # type: ignore[misc]  # the b
         """Return the complete reply. Raises `ModelError` if it is incomplete."""
 
 
+@lists_options
 class NativeModel(CallsTools, ABC, Generic[T]):
     """A model of a provider with a wire format of its own; the subclasses say what is sent and read.
 

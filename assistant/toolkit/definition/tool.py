@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, Unpack, overload
 
@@ -32,6 +32,7 @@ from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form
+from assistant.toolkit.unknown_options import unknown_options
 
 __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
 
@@ -197,10 +198,8 @@ class Tool:
         """
         if isinstance(function, Tool) or not callable(function):
             raise InvalidTool(f"{function!r} is not a function.")
-        unknown = set(options) - ToolOptions.__annotations__.keys()
-        if unknown:
-            known = ", ".join(sorted(ToolOptions.__annotations__))
-            raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}. There are: {known}.")
+        if mistake := unknown_options("Tools have no options", options, sorted(ToolOptions.__annotations__)):
+            raise InvalidTool(mistake)
         name = name or name_of(function)
         description = description if description is not None else description_of(function, name)
         if parameters is not None:
@@ -381,7 +380,13 @@ class Tool:
         """Return a copy with these fields changed."""
         if "augmentation" in changes and self.augmentation is not None and self.signature is not None:
             changes.setdefault("parameters", self.signature.parameters)
-        return replace(self, **changes)
+        try:
+            return replace(self, **changes)
+        except TypeError:
+            names = [field.name for field in fields(self)]
+            if mistake := unknown_options("Tools have no options", changes, names):
+                raise InvalidTool(mistake) from None
+            raise
 
 
 @overload

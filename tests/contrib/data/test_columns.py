@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import models
 
-from assistant.contrib.data import expose
+from assistant.contrib.data import expose, expose_viewset
 from assistant.contrib.data.services.columns import column_of, looks_secret
 from assistant.models import ApiKey, Conversation, Membership, Provider
 from assistant.toolkit import InvalidTool
@@ -72,3 +72,12 @@ async def waits(rows: object, context: object) -> object:
 def test_wrong_options_stop_the_start(options: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidTool, match=said):
         expose(Conversation, **options)  # type: ignore[arg-type]
+
+
+def test_an_unknown_option_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(TypeError, match=r"expose\(\) has no options named feilds\. There are: model, fields, filters,"):
+        expose(Conversation, feilds=["title"])  # type: ignore[call-arg]
+    with pytest.raises(
+        TypeError, match=r"expose_viewset\(\) has no options named action\. There are: viewset, actions,"
+    ):
+        expose_viewset(object, action=["list"])  # type: ignore[call-arg]
