@@ -16,6 +16,7 @@ class ReceiptsConfig(OptionalApp):
     packages = {"babel": "receipts"}
 
     def register(self) -> None:
+        from assistant.contrib.receipts.services import retention
         from assistant.services import tenant_events
         from assistant.services.conversations.added_details import add_detail
         from assistant.services.runs.extensions.added import add_run_extension
@@ -33,8 +34,10 @@ class ReceiptsConfig(OptionalApp):
             annotate="assistant.contrib.receipts.services.telling.annotations_of",
             note="assistant.contrib.receipts.services.telling.note_of",
             share="assistant.contrib.receipts.services.readers.for_readers_of_a_link",
+            count="assistant.contrib.receipts.services.counting.counts_of",
             left_out="assistant.contrib.receipts.services.telling.left_out_of",
         )
+        retention.register()
         tenant_events.add_event(
             "answer.unsupported",
             _("answer.unsupported: an answer has values or claims actions that no source supports"),

@@ -47,6 +47,7 @@ class _Detail:
     note: str
     left_out: str
     share: str
+    count: str
 
     @staticmethod
     def call(name: str, *given: Any, **named: Any) -> Any:
@@ -68,6 +69,7 @@ def add_detail(
     note: str = "",
     left_out: str = "",
     share: str = "",
+    count: str = "",
 ) -> None:
     """Add what an extension has stored of runs to the details of their answers, under the extension's name.
 
@@ -85,8 +87,10 @@ def add_detail(
             of the sentence that *Why this answer?* opens.
         share: the dotted name of a function that takes a value as read by a member who has got a link to somebody
             else's conversation, and returns what they may see of it. Without it they see nothing.
+        count: the dotted name of a function that takes `tenant_id` and `run_id` (the row's) of a run that ends, and
+            returns numbers of it by their names, for events; nothing if it has none.
     """
-    _added[extension] = _Detail(read, script, event, annotate, note, left_out, share)
+    _added[extension] = _Detail(read, script, event, annotate, note, left_out, share, count)
 
 
 def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
@@ -119,6 +123,21 @@ def shared_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[s
         pk: {name: _Detail.call(_added[name].share, value) for name, value in details.items() if _added[name].share}
         for pk, details in added_details(member=member, runs=runs).items()
     }
+
+
+def added_counts(*, tenant_id: int, assistant_id: int, run_id: int) -> dict[str, dict[str, int]]:
+    """Return what apps have counted of a run, by the details' names, for events, which repeat nothing."""
+    counting = {name: detail for name, detail in _added.items() if detail.count}
+    if not counting:
+        return {}
+    own = Assistant.objects.filter(tenant_id=tenant_id, pk=assistant_id)
+    extensions = own.values_list("extensions", flat=True).first() or ()
+    found = {
+        name: cast(dict[str, int], _Detail.call(detail.count, tenant_id=tenant_id, run_id=run_id))
+        for name, detail in counting.items()
+        if name in extensions
+    }
+    return {name: counts for name, counts in found.items() if counts}
 
 
 def annotations_in(added: Mapping[str, Any]) -> list[Annotation]:

@@ -45,6 +45,19 @@ class Line:
         return 100 * self.unsupported / self.values if self.values else 0.0
 
 
+def counts_of(*, tenant_id: int, run_id: int) -> dict[str, int]:
+    """Return what was counted of a run's answer, for webhooks; nothing if it has no receipt."""
+    rows = Receipt.objects.filter(tenant_id=tenant_id, run_id=run_id)
+    receipt = rows.only("values", "unsupported", "unsupported_actions").first()
+    if receipt is None:
+        return {}
+    return {
+        "values": receipt.values,
+        "unsupported": receipt.unsupported,
+        "unsupported_actions": receipt.unsupported_actions,
+    }
+
+
 def lines_by(by: By, rows: QuerySet[Receipt]) -> list[Line]:
     """Return the counts of some receipts by one kind, the most that is amiss first; one query."""
     lines = _by_tool(rows) if by == "tool" else _grouped(by, rows)

@@ -14,6 +14,9 @@ from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
 
+# Those of which retention has left the counts.
+EMPTIED: Mapping[str, Any] = {"marks": [], "actions": []}
+
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
@@ -29,7 +32,7 @@ def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any
     What a tool returned is shown if the member may use the tool now, and a passage if its document is still there. An
     end user gets what `for_visitors` leaves.
     """
-    rows = list(Receipt.objects.filter(tenant_id=member.tenant_id, run__in=[run.pk for run in runs]))
+    rows = list(Receipt.objects.filter(tenant_id=member.tenant_id, run__in=[run.pk for run in runs]).exclude(**EMPTIED))
     if not rows:
         return {}
     by_pk = {run.pk: run for run in runs}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -14,12 +15,14 @@ from django.utils import timezone
 
 from assistant.contrib.receipts.matching.claims import Done
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.metrics import count_receipt
 from assistant.contrib.receipts.services.readers import for_visitors, titled
 from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt
 from assistant.core.extensions.extension import ExtensionRun
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services import tenant_events
 from assistant.services.db.threads import in_database
+from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.tenancy.end_users import are_identified, is_end_user
@@ -66,6 +69,10 @@ class Receipts(RunExtension[None]):
             tools = sorted({call.name for message in conversation for call in message.tool_calls})
             await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer
+
+    async def stored(self) -> None:
+        with suppress(*OUTAGE_ERRORS):  # the run has ended, and its counts are in its row
+            await in_database(count_receipt, key=self.key)
 
     def _told(self, message_id: str, receipt: MadeReceipt) -> dict[str, Any]:
         value = {"messageId": message_id, "marks": receipt.marks, "actions": receipt.actions}

@@ -22,6 +22,7 @@ from django.utils.crypto import salted_hmac
 
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 from assistant.models import Assistant, Run, Tenant, ToolCall
+from assistant.services.conversations.added_details import added_counts
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.listeners import Listeners
@@ -147,6 +148,8 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
         data["approvals_url"] = f"{data['url']}approvals/" if data["url"] else ""
     else:
         data |= {"error_code": error_code, "input_tokens": input_tokens, "output_tokens": output_tokens}
+        if added := added_counts(tenant_id=key.tenant_id, assistant_id=key.assistant_id, run_id=key.pk):
+            data["added"] = added
     _create_deliveries(key.tenant_id, webhooks, event, data, f"run {key.pk}")
 
 
