@@ -8,8 +8,8 @@ from typing import Any, Generic, TypedDict, get_args
 from assistant.client.prompts import PromptTemplate
 from assistant.client.tool_sources import ToolProvider, ToolSource
 from assistant.core.llm.typed_output import Mode
+from assistant.core.toolcalls.call_settings import ExecuteTools
 from assistant.core.toolcalls.protocols import Decision
-from assistant.core.turn.plan import ExecuteTools
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool

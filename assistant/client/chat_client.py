@@ -52,6 +52,7 @@ from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.extensions.typed_answer import TypedAnswer
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
+from assistant.core.toolcalls.call_settings import CallSettings as CallingSettings
 from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
@@ -441,12 +442,11 @@ class ChatClient(Generic[Deps]):
                 on_error=settings.get("on_error", "model"),
             ),
             client_tools=client_tools,
-            execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
             journal=journal,
             thread_id=thread_id,
             run_id=run_id,
-            keep_call_ids=True,
+            calls=CallingSettings(execute=settings.get("execute_tools", True), keep_ids=True),
             fallbacks=self._fallbacks,
             extensions=(*of_call, *acting(self._extensions, context, messages), SentRequests()),
             spent_seconds=time.monotonic() - began,

@@ -21,6 +21,7 @@ class RunKey:
         owner: the id of the process that works on the run.
         reserved: the (tokens, cost) that its quotas reserve for it while it runs; (0, 0) without quotas.
         is_test: whether it tests a prompt, which is counted apart.
+        is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
     """
 
     pk: int
@@ -34,6 +35,7 @@ class RunKey:
     began_at: datetime
     reserved: tuple[int, int] = (0, 0)
     is_test: bool = False
+    is_stateless: bool = False
     client_thread: str = ""
     client_run: str = ""
 
@@ -61,6 +63,7 @@ def key_of(run: Run, owner: str) -> RunKey:
         began_at=run.started_at,
         reserved=(run.reserved_tokens, run.reserved_cost),
         is_test=run.is_test,
+        is_stateless=run.conversation.is_stateless,
         client_thread=run.conversation.thread,
         client_run=run.shown_id,
     )

@@ -100,12 +100,11 @@ def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
         given["extensions"] = (Interceptors(interceptors),)
     if (output := given.pop("output", None)) is not None:
         given["extensions"] = (TypedAnswer(output), *given.get("extensions", ()))
-    if calls := {one.name: given.pop(one.name) for one in fields(CallSettings) if one.name in given}:
-        given["calls"] = CallSettings(**calls)
+    calls = {one.name: given.pop(one.name) for one in fields(CallSettings) if one.name in given}
+    given["calls"] = CallSettings(**{"keep_ids": True, **calls})
     given.setdefault("messages", (USER,))
     given.setdefault("toolset", FixedToolset(tools))
     given.setdefault("journal", MemoryJournal())
-    given.setdefault("keep_call_ids", True)
     return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", settings=AssistantSettings(**settings), **given)
 
 

@@ -46,4 +46,4 @@ ACTING = {
 
 # How many fields the values have that a run is opened from and made of. What only one part of a turn reads belongs to
 # its extension.
-FIELDS = {"RunInput": 16, "RunSetup": 18, "Plan": 17}
+FIELDS = {"RunInput": 16, "RunSetup": 16, "Plan": 15}

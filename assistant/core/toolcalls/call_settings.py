@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from assistant.core.llm.protocol import Model
-from assistant.toolkit import Callback
+from assistant.core.values.messages import Reply
+from assistant.toolkit import Callback, ToolContext
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
+
+# Whether the calls of a reply are run.
+ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,10 @@ class CallSettings:
         questions: which reach a person.
         callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
         observe: wraps the models of assistants that are called as tools.
+        execute: whether tools are run; if not, the turn ends with the model's calls. Or a function of the reply and the
+            context that says so for each reply with calls; without an answer they are not run.
+        keep_ids: use the provider's call ids where they are unique in the turn's messages, which must then be the whole
+            thread, since many providers count from 0 in every answer. If false, all ids are generated.
     """
 
     parallel: int = 8
@@ -49,6 +58,8 @@ class CallSettings:
     questions: Questions = Questions()
     callbacks: Callable[[str], Callback] | None = None
     observe: Callable[[Model], Model] | None = None
+    execute: ExecuteTools = True
+    keep_ids: bool = False
 
 
 USUAL = CallSettings()

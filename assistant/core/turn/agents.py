@@ -194,7 +194,14 @@ class Agent:
             journal=_AgentJournal(parent.environment.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
-            calls=replace(calls, grace=calls.grace * SUB_AGENTS_GRACE, questions=NOBODY, callbacks=None),
+            calls=replace(
+                calls,
+                grace=calls.grace * SUB_AGENTS_GRACE,
+                questions=NOBODY,
+                callbacks=None,
+                execute=True,
+                keep_ids=False,
+            ),
             fallbacks=self.fallbacks
             if observe is None
             else tuple(replace(one, model=observe(one.model)) for one in self.fallbacks),

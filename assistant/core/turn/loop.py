@@ -244,7 +244,7 @@ class _Turn:
                     if invalid is not None:
                         yield invalid
                         continue
-                if not calls or not (plan.execute_tools is True or await self._executes()):
+                if not calls or not (plan.calls.execute is True or await self._executes()):
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
             batch = Batch(calls, self._environment, decisions, has_earlier_results=has_earlier_results)
@@ -314,7 +314,7 @@ class _Turn:
 
     async def _executes(self) -> bool:
         """Return whether the calls of the last reply are run; if not, they are left to the caller."""
-        decide = self._plan.execute_tools
+        decide = self._plan.calls.execute
         if isinstance(decide, bool):
             return decide
         reply = replace(self._reply, tool_calls=self._calls)
@@ -374,6 +374,6 @@ class _Turn:
         if self._call_ids is None:
             self._call_ids = {call.id for message in self._plan.messages for call in message.tool_calls}
         is_new = provider_id and len(provider_id) <= MAX_CALL_ID and provider_id not in self._call_ids
-        call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{new_id()}"
+        call_id = provider_id if is_new and self._plan.calls.keep_ids else f"call_{new_id()}"
         self._call_ids.add(call_id)
         return call_id

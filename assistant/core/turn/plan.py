@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,10 @@ from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_settings import USUAL, CallSettings
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
 from assistant.core.values.limits import Allowance
-from assistant.core.values.messages import Message, Reply
+from assistant.core.values.messages import Message
 from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Tool, ToolContext
-
-# Whether the calls of a reply are run.
-ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +34,8 @@ class Plan:
         settings: the assistant's settings, except `answer_schema`: a `TypedAnswer` among the extensions is of it.
         allowances: what is left of quotas that the run shares with other runs.
         client_tools: offered to the model and run by the client.
-        execute_tools: whether tools are run; if not, the turn ends with the model's calls. Or a function of the reply
-            and the context that says so for each reply with calls; without an answer they are not run.
         decisions: a person's decisions, by call id, on the calls of the last assistant message that wait for approval.
         calls: how its tools are called.
-        keep_call_ids: use the provider's call ids where they are unique in `messages`, which must then be the whole
-            thread, since many providers count from 0 in every answer. If false, all ids are generated.
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
             fails on its side, before anything was shown.
         extensions: those that act in the turn, in their order.
@@ -56,13 +49,11 @@ class Plan:
     settings: AssistantSettings = field(default_factory=AssistantSettings)
     allowances: tuple[Allowance, ...] = ()
     client_tools: Sequence[Tool] = ()
-    execute_tools: ExecuteTools = True
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     journal: Journal = field(default_factory=NullJournal)
     thread_id: str = ""
     run_id: str = ""
     calls: CallSettings = USUAL
-    keep_call_ids: bool = False
     fallbacks: tuple[Fallback, ...] = ()
     extensions: tuple[Extension[Any], ...] = ()
     spent_seconds: float = 0.0

@@ -53,7 +53,7 @@ class ProviderCalls:
             return list(tools)
         able = provider_tools_of(model)
         calls = [ToolCall("", tool.name, "{}") for tool in theirs if tool.name in able]
-        if calls and self._plan.execute_tools:
+        if calls and self._plan.calls.execute:
             for call, admission in zip(calls, await self._plan.toolset.admit(calls, read), strict=True):
                 if admission.tool is not None and admission.policy == "on":
                     self._admitted[call.name] = admission

@@ -17,6 +17,7 @@ from django.db import transaction
 from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
 from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.opening.run_setup import RunSetup
 
@@ -91,9 +92,14 @@ def choices_of(setup: RunSetup, extra: Mapping[str, Any]) -> dict[str, Any]:
     options = json.dumps(dict(setup.settings.options), default=str) if setup.settings.options else "{}"
     # Options of clients may be long, or hold characters that PostgreSQL does not store.
     is_storable = len(options) <= MAX_OPTIONS and not _UNSTORABLE.search(options)
+    client_tools: list[str] = []
+    for extension in setup.extensions:
+        # The check of an abstract class is a call of its own for each.
+        if type(extension) is ClientTools:
+            client_tools = [tool.name[:128] for tool in extension.client_tools[:MAX_TOOLS]]
     found = {
         "options": json.loads(options) if is_storable else sorted(setup.settings.options)[:MAX_TOOLS],
-        "client_tools": [tool.name[:128] for tool in setup.client_tools[:MAX_TOOLS]],
+        "client_tools": client_tools,
         "context": sorted(str(name)[:128] for name in extra)[:MAX_CONTEXT_KEYS],
     }
     return {name: value for name, value in found.items() if value}

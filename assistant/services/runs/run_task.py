@@ -165,7 +165,7 @@ class RunTask:
         """Give the run up when its task is cancelled, so that another process goes on with it, if one may."""
         if not self._is_ending and not self._is_cancelled and self._task is not None:
             self._is_handed_over = (
-                bool(settings.ASSISTANT_RUN_RESUMES) and not self._setup.is_stateless and not self.key.is_test
+                bool(settings.ASSISTANT_RUN_RESUMES) and not self.key.is_stateless and not self.key.is_test
             )
 
     def lose(self) -> None:

@@ -107,7 +107,7 @@ async def test_the_same_call_id_in_every_round_is_made_unique() -> None:
 
 
 async def test_unless_they_are_kept_all_call_ids_are_our_own() -> None:
-    turn = await run_script([call("add", '{"a":1,"b":1}', "call_0"), "ok"], add, keep_call_ids=False)
+    turn = await run_script([call("add", '{"a":1,"b":1}', "call_0"), "ok"], add, keep_ids=False)
     assert turn.messages[0].tool_calls[0].id != "call_0"
     assert turn.results == ["2"]
 
@@ -238,7 +238,7 @@ async def test_a_client_side_tool_never_shadows_one_of_the_server() -> None:
 
 
 async def test_calls_can_be_left_to_the_caller() -> None:
-    turn = await run_script([call("add", '{"a":1,"b":2}', "c1")], add, execute_tools=False)
+    turn = await run_script([call("add", '{"a":1,"b":2}', "c1")], add, execute=False)
     assert turn.outcome == Success(pending_tool_call_ids=["c1"])
     assert turn.journal.started == []
 

@@ -316,13 +316,13 @@ def with_input(
     """
     return replace(
         setup,
-        client_tools=given.client_tools,
         decisions=decisions,
         extensions=extensions_of(
             key=key,
             assistant=assistant,
             setup=setup,
             run_input=given,
+            client_tools=given.client_tools,
             asked=given.asked,
             answers=answers,
             tools_off=tools_off,

@@ -108,10 +108,13 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     setup = replace(
         setup,
         extensions=extensions_of(
-            key=key, assistant=state.assistant, setup=setup, asked=given.asked, answers=given.answers
+            key=key,
+            assistant=state.assistant,
+            setup=setup,
+            client_tools=given.client_tools,
+            asked=given.asked,
+            answers=given.answers,
         ),
-        client_tools=given.client_tools,
-        is_stateless=True,
     )
     return OpenedRun(key, setup)
 

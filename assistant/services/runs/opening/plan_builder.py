@@ -24,7 +24,6 @@ from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
-from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
 from assistant.toolkit.context import SharedState
@@ -70,8 +69,6 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         context=context,
         settings=setup.settings,
         allowances=setup.allowances,
-        # A client's tool must not take the name of a tool in the catalogue, even of one that is switched off.
-        client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
         calls=OF_MEMBERS,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas),

@@ -15,6 +15,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.added import added_extensions
 from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
+from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.extensions.conversation_switch import ConversationSwitch
 from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.follow_ups import follow_ups
@@ -30,6 +31,7 @@ from assistant.services.runs.extensions.typed_answers import TypedAnswers
 from assistant.services.runs.extensions.unattended import Unattended
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import CallerSettings, RunInput
+from assistant.toolkit import Tool
 
 
 def extensions_of(
@@ -38,6 +40,7 @@ def extensions_of(
     assistant: Assistant,
     setup: RunSetup,
     run_input: RunInput | None = None,
+    client_tools: tuple[Tool, ...] = (),
     asked: CallerSettings | None = None,
     answers: ToolAnswers | None = None,
     tools_off: Collection[str] = (),
@@ -47,6 +50,7 @@ def extensions_of(
     Args:
         setup: of the run, so far.
         run_input: the client's; None for a run whose caller keeps the history.
+        client_tools: those that the caller runs.
         asked: how the program that begins the run wants it to be answered; None for any other.
         answers: how tools are answered in a test; None for any other run.
         tools_off: the names of tools that are off in the conversation.
@@ -56,6 +60,8 @@ def extensions_of(
         found.append(FallbackModels(setup.answering.fallback))
     if getattr(assistant, "has_delegates"):  # noqa: B009 - an annotation the type does not know
         found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
+    if client_tools:
+        found.append(ClientTools(client_tools))
     if tools_off:
         found.append(ConversationSwitch(tools_off))
     found += _of_answer(setup, run_input, asked)

@@ -26,7 +26,6 @@ from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
-from assistant.toolkit import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,6 @@ class RunSetup:
         is_heard: whether somebody wants the tenant's events.
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
-        is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         extensions: those that act in the run, in their order.
         language: of the sentences that are made in the run; "" for the active one.
@@ -91,7 +89,6 @@ class RunSetup:
     answering: Answering
     settings: AssistantSettings
     tools: tuple[EffectiveTool, ...]
-    client_tools: tuple[Tool, ...]
     decisions: Mapping[str, Decision]
     summary: tuple[Message, ...]
     position: int
@@ -99,7 +96,6 @@ class RunSetup:
     quotas: Quotas
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
-    is_stateless: bool = False
     allowed_tools: frozenset[str] | None = None
     extensions: tuple[RunExtension[Any], ...] = ()
     language: str = ""
@@ -163,7 +159,6 @@ def setup_of(
         answering=Answering(choice),
         settings=settings_of(assistant, choice),
         tools=tuple(tools),
-        client_tools=(),
         decisions={},
         summary=(),
         position=0,

@@ -153,7 +153,7 @@ def with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
     of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
-    if setup.is_stateless:
+    if key.is_stateless:
         # A response has the messages of those that it continues, each in a conversation of its own.
         of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation__user_id=key.user_id)
     breaks = Length("text") - Length(Replace("text", Value("\f"), Value("")))

@@ -17,6 +17,7 @@ from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.shared_queue import offer
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.opening.open_run import open_run
@@ -56,7 +57,9 @@ def comparable(setup: RunSetup) -> RunSetup:
     """A setup without its place in the queue, and what is not equal to another that was read from the same row."""
     provider, settings = replace(setup.provider, prices=NO_PRICES), replace(setup.settings, prices=NO_PRICES)
     answering = replace(setup.answering, provider=provider)
-    return replace(setup, client_tools=(), queued=None, answering=answering, settings=settings)
+    # A client's tools are compared by what they are of.
+    own = tuple(one for one in setup.extensions if not isinstance(one, ClientTools))
+    return replace(setup, extensions=own, queued=None, answering=answering, settings=settings)
 
 
 def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, provider: Provider) -> None:
@@ -71,7 +74,8 @@ def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, p
     assert [message.page for message in after.history] == [message.page for message in before.history]
     assert "order 7" in after.history[-1].page
     assert comparable(after) == comparable(before)
-    assert [(tool.name, tool.parameters) for tool in after.client_tools] == [("rate", RATE.parameters)]
+    (given_tools,) = (one.client_tools for one in after.extensions if isinstance(one, ClientTools))
+    assert [(tool.name, tool.parameters) for tool in given_tools] == [("rate", RATE.parameters)]
 
 
 def test_how_a_program_wants_to_be_answered_is_kept(alice_member: Member, provider: Provider) -> None:
