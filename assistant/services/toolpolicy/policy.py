@@ -193,6 +193,8 @@ def _switch_decision(switch: Switch, layer: Layer, sentences: Mapping[Policy, st
 
 def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
     """Return the first of the strictest decisions; if all are "on", the last, which is the most specific."""
+    if len(decisions) == 1:  # of most tools, in each look at the catalogue
+        return decisions[0]
     severity = max(_SEVERITY[decision.policy] for decision in decisions)
     strictest = [decision for decision in decisions if _SEVERITY[decision.policy] == severity]
     return strictest[0] if severity else strictest[-1]
