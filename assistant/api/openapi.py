@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.serializers import CharField
+from rest_framework.serializers import CharField, ListField
 
 from assistant.api.fields import MESSAGE_ID, SLUG, TEXT
 from assistant.api.serializers import Error
@@ -137,6 +137,8 @@ class _Constraints(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             # Not by an extension for fields: drf-spectacular describes a blank text with a pattern as two texts.
             if isinstance(field, CharField):
                 described["properties"][name]["pattern"] = getattr(field, "pattern", TEXT)
+            elif isinstance(field, ListField) and isinstance(field.child, CharField):
+                described["properties"][name]["items"]["pattern"] = getattr(field.child, "pattern", TEXT)
         # Unknown fields are ignored, but read.
         return {**described, **ANY_OBJECT, **self.target.constraints}
 
