@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Table
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate
 from assistant.contrib.receipts.matching.values import Value
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ MAX_PAIRED_FIELDS = 16
 MAX_GROUPS = 20
 # The values shown in a row of which sums are looked at.
 MAX_SHOWN = 12
+# Characters between a share and the numbers of which it is one.
+MAX_BESIDE = 120
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 # Behind the number of some of the rows that were found.
 _SOME = re.compile(
@@ -32,6 +35,7 @@ _SOME = re.compile(
     r"|neuesten?|ältesten?|letzten?|ersten?|größten?|kleinsten?|höchsten?|nächsten?|jüngsten?|davon)\b",
     re.IGNORECASE,
 )
+_END = re.compile(r"[.!?:;\n]")
 _TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
 _DIFFERENCE = re.compile(
     r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|unterschied\w*"
@@ -52,7 +56,15 @@ class Derivations:
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
         ranges = [_range(value, shown) for shown in value.numbers]
-        for candidates in (self._counts, self._times, self._sums, self._shown, self._differences, self._others):
+        for candidates in (
+            self._counts,
+            self._times,
+            self._sums,
+            self._shown,
+            self._multiplied,
+            self._differences,
+            self._others,
+        ):
             for name, number, facts in candidates(place, value):
                 self._steps.spend(1)
                 if any(_is_in(number, shown) for shown in ranges):
@@ -94,7 +106,9 @@ class Derivations:
         if _TIMES.match(self._prose, value.end):
             return True
         following = self._marks[place + 1].value if place + 1 < len(self._marks) else None
-        return following is not None and following.kind == "name" and following.start - value.end <= 12
+        if following is None or following.kind != "name" or following.start - value.end > 12:
+            return False
+        return not _END.search(self._prose, value.end, following.start)
 
     @cached_property
     def _items(self) -> int:
@@ -192,6 +206,27 @@ class Derivations:
                         [*mark.facts[:1], *other.facts[:1]],
                     )
 
+    def _multiplied(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        """An amount that the answer shows beside it, or a rate, times a number that it shows, such as of hours."""
+        if not value.unit.dimension.startswith("currency:"):
+            return
+        beside = [
+            mark
+            for mark in self._marks[max(0, place - MAX_SHOWN) : place + MAX_SHOWN]
+            if mark.value.kind == "number" and mark.is_supported and mark.value is not value
+        ]
+        amounts = [(mark.value.numbers[0], mark.facts[:1]) for mark in beside if mark.value.unit == value.unit]
+        amounts += [(_of(fact), (fact,)) for fact in self._rates if fact.unit == value.unit]
+        times = [mark for mark in beside if _is_times(mark.value)]
+        for amount, facts in amounts:
+            for other in times:
+                yield "product", amount * other.value.numbers[0], [*facts, *other.facts[:1]]
+
+    @cached_property
+    def _rates(self) -> list[Fact]:
+        rates = (fact for _number, _count, fact in self._facts.numbers if is_rate(fact.field))
+        return list(islice(rates, MAX_PAIRED_ROWS))
+
     # Differences
 
     def _differences(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
@@ -238,11 +273,28 @@ class Derivations:
                     if fact.unit is not None and fact.unit == value.unit:
                         yield "product", _of(fact) * 12, [fact]
         if value.unit == PERCENT:
+            yield from self._shown_shares(place, value)
             for facts in self._facts.siblings.values():
                 for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
                     low, high = sorted((abs(_of(first)), abs(_of(second))))
-                    if first.unit is not None and first.unit == second.unit and high:
+                    if _are_alike(first, second) and high:
                         yield "share", low / high * 100, [first, second]
+
+    def _shown_shares(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+        """Shares of two numbers that the answer shows near it, of the same unit."""
+        beside = [
+            mark
+            for mark in self._marks[max(0, place - MAX_SHOWN) : place + MAX_SHOWN]
+            if mark.value.kind == "number"
+            and mark.is_supported
+            and mark.value.unit != PERCENT
+            and abs(mark.value.start - value.start) <= MAX_BESIDE
+        ]
+        for position, mark in enumerate(beside):
+            for other in beside[position + 1 :]:
+                low, high = sorted((mark.value.numbers[0], other.value.numbers[0]))
+                if high and mark.value.unit == other.value.unit:
+                    yield "share", low / high * 100, [*mark.facts[:1], *other.facts[:1]]
 
     def _is_small(self, value: Value) -> bool:
         """Whether a number is so small that some sum would be found for any."""
@@ -291,6 +343,24 @@ def _pairs(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
             yield first, second
 
 
+def _is_times(value: Value) -> bool:
+    """Whether something may be taken that often: a whole number, and no amount or share."""
+    if value.decimals or value.unit == PERCENT or value.unit.dimension.startswith("currency:"):
+        return False
+    return 1 < value.numbers[0] <= 1_000
+
+
+def _are_alike(first: Fact, second: Fact) -> bool:
+    """Whether one may be a part of the other: of the same unit, or an amount beside one whose field names no unit."""
+    if first.unit is None and second.unit is None:
+        return False
+    if first.unit is not None and second.unit is not None:
+        return first.unit == second.unit
+    unit = first.unit or second.unit
+    known = unit is not None and unit.dimension.startswith("currency:")
+    return known and all(one.number is not None and _is_written_exactly(one.number) for one in (first, second))
+
+
 def _is_count(fact: Fact) -> bool:
     number = fact.number
     return (
@@ -308,4 +378,4 @@ def _is_written_exactly(number: Decimal) -> bool:
 
 
 def _may_be(value: Value, fact: Fact) -> bool:
-    return value.unit is NO_UNIT or fact.unit is None or fact.unit == value.unit
+    return value.unit is NO_UNIT or fact.unit is None or are_alike(fact.unit, value.unit)

@@ -134,6 +134,7 @@ class Facts:
         self.numbers: list[tuple[Decimal, int, Fact]] = []
         self.bases: dict[str, list[tuple[Decimal, int, Fact]]] = defaultdict(list)
         self.days: dict[date, list[Fact]] = defaultdict(list)
+        self.months: dict[tuple[int, int], list[Fact]] = defaultdict(list)
         self.minutes: dict[int, list[Fact]] = defaultdict(list)
         self.tokens: dict[str, list[Fact]] = defaultdict(list)
         self.weekdays: dict[int, list[Fact]] = defaultdict(list)
@@ -275,14 +276,16 @@ class Facts:
         stripped = text.strip()
         if not stripped:
             return
-        if _PLAIN_NUMBER.fullmatch(stripped):
-            self._leaf_number(Decimal(stripped), place)
+        if (number := _written_number(stripped)) is not None:
+            self._leaf_number(number, place)
             self._put(self.tokens[stripped.casefold()], place.fact())
             return
         if _ADDRESS.fullmatch(stripped):
             # Numbers in addresses are said of nothing.
             self._put(self.tokens[stripped.casefold()], place.fact())
             return
+        if month := _MONTH.fullmatch(stripped):
+            self._put(self.months[int(month[1]), int(month[2])], place.fact())
         moment = _moment(stripped)
         if moment is not None:
             self._moment(moment, place.fact(), is_day=len(stripped) == 10)
@@ -343,7 +346,22 @@ class Facts:
 
 
 _PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
+# As amounts are written for people, with a point or with a comma before their decimals.
+_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,12})?")
+_WITH_COMMA = re.compile(r"-?(?:\d{1,3}(?:\.\d{3}){1,6}|\d{1,20}),\d{1,2}")
+_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+def _written_number(text: str) -> Decimal | None:
+    """Return the number that a string of a result is; None if it is another text."""
+    if _PLAIN_NUMBER.fullmatch(text):
+        return Decimal(text)
+    if _GROUPED.fullmatch(text):
+        return Decimal(text.replace(",", ""))
+    if _WITH_COMMA.fullmatch(text):
+        return Decimal(text.replace(".", "").replace(",", "."))
+    return None
 
 
 def _moment(text: str) -> datetime | None:

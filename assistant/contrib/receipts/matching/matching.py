@@ -17,7 +17,7 @@ from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.prose import masked, sentences
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
@@ -157,6 +157,8 @@ def _dates(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
             fits = abs(other - day) <= timedelta(days=value.slack)
         if fits:
             yield from found
+    if value.grain == "month":
+        yield from facts.months.get((day.year, day.month), [])
 
 
 def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
@@ -233,13 +235,7 @@ def _unit_fits(value: Value, fact: Fact) -> bool:
         if value.unit == PERCENT and fact.number is not None and abs(fact.number) > 100:
             return False
         return not _COUNTS & {fact.field, *field_words(fact.field)[-1:]}
-    if fact.unit == value.unit:
-        return True
-    temperatures = {"degrees", "celsius", "fahrenheit"}
-    return (
-        "degrees" in (value.unit.dimension, fact.unit.dimension)
-        and {value.unit.dimension, fact.unit.dimension} <= temperatures
-    )
+    return are_alike(fact.unit, value.unit)
 
 
 def _checked_weekdays(marks: list[Mark], facts: Facts) -> list[Mark]:

@@ -32,6 +32,8 @@ DAY = Unit("time", Decimal(86_400))
 MINUTE = Unit("time", Decimal(60))
 MONTH = Unit("months", Decimal(1))
 
+TEMPERATURES = frozenset({"degrees", "celsius", "fahrenheit"})
+
 # Names of each unit, in the singular and plural of both languages.
 _NAMED: tuple[tuple[str, str, str], ...] = (
     ("time", "0.001", "ms millisecond milliseconds millisekunde millisekunden"),
@@ -112,6 +114,12 @@ _COUNT_FIELDS = frozenset(
 )  # fmt: skip
 
 
+def are_alike(unit: Unit, other: Unit) -> bool:
+    """Return whether one unit may be said for the other: it is the same, or degrees of a temperature."""
+    dimensions = {unit.dimension, other.dimension}
+    return unit == other or ("degrees" in dimensions and dimensions <= TEMPERATURES)
+
+
 @cache
 def _by_word() -> dict[str, Unit]:
     units = {word: Unit(dimension, Decimal(factor)) for dimension, factor, words in _NAMED for word in words.split()}
@@ -177,13 +185,25 @@ def currency_before(text: str, place: int) -> tuple[Unit, int] | None:
     return (currency(found[2]), found.start()) if found[2] in codes() else None
 
 
+_PER = frozenset({"per", "pro", "je"})
 _PARTS = re.compile(r"[A-Z]?[a-z0-9²³]+|[A-Z]+")
 
 
 @cache
 def words_of(field: str) -> tuple[str, ...]:
-    """Return the words of the name of a field: `storage_gb` and `storageGb` are "storage" and "gb"."""
-    return tuple(word.casefold() for word in _PARTS.findall(field))
+    """Return the words of the name of a field: `storage_gb` and `storageGb` are "storage" and "gb".
+
+    What a rate is per does not count: `price_per_hour` is a price.
+    """
+    words = [word.casefold() for word in _PARTS.findall(field)]
+    rate = next((place for place, word in enumerate(words) if place and word in _PER), len(words))
+    return tuple(words[:rate])
+
+
+@cache
+def is_rate(field: str) -> bool:
+    """Return whether the name of a field says what its number is per, as `price_per_hour` does."""
+    return len(words_of(field)) < len(_PARTS.findall(field))
 
 
 @cache

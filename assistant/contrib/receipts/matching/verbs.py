@@ -34,11 +34,11 @@ GROUPS: tuple[Group, ...] = (
         ),
         english=(
             "sent emailed e-mailed mailed messaged notified informed reminded forwarded invited posted published "
-            "shared alerted texted"
+            "shared alerted texted contacted"
         ),
         german=(
             "gesendet versendet verschickt geschickt benachrichtigt informiert erinnert weitergeleitet eingeladen "
-            "gemailt veröffentlicht geteilt abgeschickt abgesendet"
+            "gemailt veröffentlicht geteilt abgeschickt abgesendet kontaktiert"
         ),
     ),
     Group(
@@ -58,15 +58,15 @@ GROUPS: tuple[Group, ...] = (
     Group(
         tools=(
             "create add new open register insert make start file write append attach issue generate raise submit "
-            "save record note anleg erstell"
+            "save record note request anleg erstell beantrag"
         ),
         english=(
             "created added opened registered inserted filed attached generated raised submitted saved recorded "
-            "noted entered logged set-up issued stored processed made"
+            "noted entered logged set-up issued stored processed made requested"
         ),
         german=(
             "erstellt angelegt hinzugefügt eröffnet eingetragen registriert eingereicht gespeichert notiert "
-            "angehängt aufgenommen erfasst hinterlegt vermerkt ausgestellt veranlasst"
+            "angehängt aufgenommen erfasst hinterlegt vermerkt ausgestellt veranlasst beantragt angefordert"
         ),
     ),
     Group(
@@ -80,9 +80,9 @@ GROUPS: tuple[Group, ...] = (
         german="gebucht reserviert vereinbart eingeplant angesetzt terminiert",
     ),
     Group(
-        tools="move reschedule shift transfer postpone update change verschieb",
-        english="moved rescheduled shifted transferred postponed",
-        german="verschoben verlegt umgebucht übertragen umgezogen",
+        tools="move reschedule shift transfer postpone update change reroute redirect route divert verschieb umleit",
+        english="moved rescheduled shifted transferred postponed rerouted redirected diverted",
+        german="verschoben verlegt umgebucht übertragen umgezogen umgeleitet",
     ),
     Group(
         tools="order purchase buy place checkout bestell kauf",
@@ -133,6 +133,21 @@ GROUPS: tuple[Group, ...] = (
         tools="ship dispatch deliver fulfil fulfill versand",
         english="shipped dispatched",
         german="versandt",
+    ),
+    Group(
+        tools="apply discount coupon voucher waive grant credit code fee rabatt gutschein erlass gewähr",
+        english="applied waived granted redeemed",
+        german="angewendet angewandt eingelöst erlassen gewährt eingeräumt",
+    ),
+    Group(
+        tools="subscribe enrol enroll register sign join member participant anmeld abonnier",
+        english="subscribed enrolled signed-up",
+        german="angemeldet abonniert eingeschrieben",
+    ),
+    Group(
+        tools="merge link connect combine join relate zusammenführ verknüpf verbind",
+        english="merged linked connected combined",
+        german="zusammengeführt verknüpft verbunden",
     ),
     Group(
         tools="alarm reminder timer remind weck erinner",

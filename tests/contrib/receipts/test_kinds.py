@@ -1,0 +1,84 @@
+"""Kinds of data and of sentences that the committed answers do not have."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from assistant.contrib.receipts.matching.claims import Done, claims_of
+from assistant.contrib.receipts.services.receipt import make_receipt
+from assistant.core.values.messages import Message
+
+NOW = datetime(2026, 11, 28, 10, tzinfo=UTC)
+ROOMS = {
+    "rooms": [
+        {"name": "Elbe", "seats": 12, "price_per_hour": "35.00"},
+        {"name": "Spree", "seats": 8, "price_per_hour": "28.00"},
+        {"name": "Isar", "seats": 20, "price_per_hour": "52.50"},
+    ],
+    "currency": "EUR",
+}
+INVOICE = {"net": "1840.00", "vat": "349.60", "gross": "2189.60", "currency": "EUR"}
+READINGS = {"readings": [{"hour": 8, "celsius": 18.4}, {"hour": 12, "celsius": 21.9}]}
+FAIR = {"sold": 412, "capacity": 600}
+PAYSLIP = {"month": "2026-10", "gross": "4,250.00", "net": "2.731,18", "tax": "682,40", "currency": "EUR"}
+
+
+def not_found(result: Any, answer: str, question: str = "Well?") -> list[str]:
+    """Return the values of an answer that are marked."""
+    messages = (Message("user", question), Message("tool", json.dumps(result), tool_call_id="call"))
+    receipt = make_receipt(answer, messages=messages, calls=(), now=NOW)
+    return [mark["text"] for mark in receipt.marks if "reason" in mark]
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        (ROOMS, "Elbe costs €35 an hour."),
+        (ROOMS, "Together they seat 40 people. Isar is the largest."),
+        (ROOMS, "Isar is €210 for four hours."),
+        (INVOICE, "Net it is €1,840.00, and 19 % VAT of €349.60."),
+        (READINGS, "It is 21.9 °C now, 3.5 degrees more than before."),
+        (FAIR, "412 of 600 tickets are sold (68.7 %)."),
+        (PAYSLIP, "Im Oktober 2026 waren es 4.250,00 € brutto, 2.731,18 € netto und 682,40 € Steuern."),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_was_looked_up_or_computed_is_found(result: Any, answer: str) -> None:
+    assert not_found(result, answer, "What about four hours?") == []
+
+
+@pytest.mark.parametrize(
+    ("result", "answer", "wrong"),
+    [
+        (ROOMS, "Elbe costs €36 an hour.", ["€36"]),
+        (ROOMS, "Together they seat 41 people. Isar is the largest.", ["41"]),
+        (ROOMS, "Isar is €215 for four hours.", ["€215"]),
+        (INVOICE, "Net it is €1,840.00, and 21 % VAT of €349.60.", ["21 %"]),
+        (READINGS, "It is 21.9 °C now, 4.5 degrees more than before.", ["4.5 degrees"]),
+        (FAIR, "412 of 600 tickets are sold (78.7 %).", ["78.7 %"]),
+        (PAYSLIP, "Im September 2026 waren es 4.520,00 € brutto.", ["September 2026", "4.520,00 €"]),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_was_changed_is_marked(result: Any, answer: str, wrong: list[str]) -> None:
+    assert not_found(result, answer, "What about four hours?") == wrong
+
+
+@pytest.mark.parametrize(
+    ("claim", "tool"),
+    [
+        ("I've rerouted your parcel.", "redirect_parcel"),
+        ("I have applied the discount.", "apply_coupon"),
+        ("I have requested a call back.", "request_callback"),
+        ("Ich habe Ihren Gutschein eingelöst.", "redeem_voucher"),
+        ("Ich habe Sie angemeldet.", "register_participant"),
+        ("Die Sendung wurde soeben umgeleitet.", "redirect_parcel"),
+    ],
+)
+def test_more_verbs_are_claims_and_have_tools(claim: str, tool: str) -> None:
+    assert [one.tool for one in claims_of(claim, [Done("find_parcel", "", is_read_only=True)])] == [""]
+    assert [one.tool for one in claims_of(claim, [Done(tool)])] == [tool]
