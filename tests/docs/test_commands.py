@@ -32,9 +32,8 @@ RUN_BY_CI = {"make test", "make lint", "make conformance"}
 RUN_BEFORE_RELEASE = {"make test-model"}
 # Documents whose snippets are run by other tests.
 ELSEWHERE = {
-    "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md",
-    "responses.md",
-    "webhooks.md", "attachments.md", "README.md", "extensions.md",
+    "AGENTS.md", "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md",
+    "openai.md", "responses.md", "webhooks.md", "attachments.md", "README.md", "extensions.md",
 }  # fmt: skip
 # Lines for a file of a reader's own project, which other tests write into one.
 OF_A_FILE = "# mysite/"

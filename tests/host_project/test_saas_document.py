@@ -1,4 +1,4 @@
-"""docs/saas.md and then docs/testing.md, word for word, on a blank project with a release's wheel."""
+"""docs/saas.md and then docs/testing.md and AGENTS.md, word for word, on a blank project with a release's wheel."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.live import Server, free_port
 
 DOCUMENT = ROOT / "docs/saas.md"
 TESTING = ROOT / "docs/testing.md"
+AGENTS = ROOT / "AGENTS.md"
 # The reader's own base template, with the blocks that the document names.
 BASE = "<p>Ours" + "".join(f"{{% block {name} %}}{{% endblock %}}" for name in ("title", "head", "content"))
 IN_BASE = """
@@ -54,6 +55,18 @@ def check_testing_document(project: Path, environment: dict[str, str], provider:
             used = with_pytest(offline) if "pytest" in block.words else offline
             run(["bash", "-euo", "pipefail", "-c", block.text], project, used)
     assert len(provider.requests) == asked + 2
+
+
+def check_page_for_coding_assistants(project: Path, environment: dict[str, str]) -> None:
+    """Follow AGENTS.md in the same project; its tools are found, and its tests are among those that run."""
+    offline = {name: value for name, value in environment.items() if not name.startswith("OPENAI_")}
+    said = ""
+    for block in blocks(AGENTS, "python", "sh"):
+        if block.language == "python":
+            write(block.text, project)
+        else:
+            said += run(["bash", "-euo", "pipefail", "-c", block.text], project, offline)
+    assert "find_invoices" in said and "set_total" in said
 
 
 def with_pytest(environment: dict[str, str]) -> dict[str, str]:
@@ -113,3 +126,4 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
         within = run(["python", "manage.py", "shell", "-v0", "-c", IN_BASE], project, environment)
         assert "<p>Ours" in within and 'class="tenant-assistant in-host"' in within
         check_testing_document(project, environment, provider)
+        check_page_for_coding_assistants(project, environment)

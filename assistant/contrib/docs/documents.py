@@ -23,8 +23,8 @@ ROOT = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
 FOLDER = ROOT / "docs"
 IMAGES = FOLDER / "images"
 DECISIONS = FOLDER / "decisions"
-# The one document outside the folder.
-README = "readme"
+# The documents outside the folder, by their slugs.
+OUTSIDE = {"readme": "README.md", "agents": "AGENTS.md"}
 INDEX = "index"
 _LINK = re.compile(r"\[[^\]]*\]\(((?:\.\./)?[\w-]+\.md)\)")
 
@@ -69,7 +69,9 @@ def find_document(slug: str) -> Document | None:
     """Return the current document of that slug, or None if there is none."""
     if not re.fullmatch(r"[a-z0-9-]+", slug):
         return None
-    places = [ROOT / "README.md"] if slug == README else [folder / f"{slug}.md" for folder in (FOLDER, DECISIONS)]
+    places = [folder / f"{slug}.md" for folder in (FOLDER, DECISIONS)]
+    if slug in OUTSIDE:
+        places = [ROOT / OUTSIDE[slug]]
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         return None
@@ -168,7 +170,7 @@ def _address(target: str) -> str:
     anchor = f"#{parts.fragment}" if parts.fragment else ""
     if parts.scheme or not parts.path:
         return target
-    if re.fullmatch(r"(\.\./)?(decisions/)?[\w-]+\.md|(\.\./)*(README|docs/[\w-]+)\.md", parts.path):
+    if re.fullmatch(r"(\.\./)?(decisions/)?[\w-]+\.md|(\.\./)*(README|AGENTS|docs/[\w-]+)\.md", parts.path):
         slug = _slug(parts.path)
         return (_contents_page() if slug == INDEX else reverse("assistant:docs-page", args=[slug])) + anchor
     if parts.path.endswith(".png"):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def slug_of(name: str) -> str:
-    return "readme" if name == "README.md" else name.removesuffix(".md")
+    return name.removesuffix(".md").lower()
 
 
 @pytest.mark.parametrize("name", [path.name for path in (*DOCUMENTS, *DECISIONS)])
