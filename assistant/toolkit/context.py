@@ -338,7 +338,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-class _Call:
+class RunningCall:
     """A running call of a tool; its context is valid until `is_over`."""
 
     __slots__ = ("carriers", "context", "is_over", "threads", "tool")
@@ -351,7 +351,7 @@ class _Call:
         self.is_over = False
 
 
-current_call: contextvars.ContextVar[_Call] = contextvars.ContextVar("tool_call")
+current_call: contextvars.ContextVar[RunningCall] = contextvars.ContextVar("tool_call")
 
 
 def current_context() -> ToolContext:
@@ -389,7 +389,7 @@ def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
     """Make `context` the current one within the block, in a call of `tool`."""
     around = current_call.get(None)
     carriers = around.carriers if around is not None else captured() if captures else ()
-    call = _Call(context, tool, carriers)
+    call = RunningCall(context, tool, carriers)
     token = current_call.set(call)
     try:
         yield
@@ -407,7 +407,7 @@ def carriers_entered() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _enter(call: _Call) -> Iterator[None]:
+def _enter(call: RunningCall) -> Iterator[None]:
     """Make a running call the current one in another thread. Unlike `use_context`, this does not end the call."""
     token = current_call.set(call)
     try:

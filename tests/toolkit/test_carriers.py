@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 
+import anyio
 import pytest
 from django.utils import timezone
 
@@ -17,6 +18,8 @@ from assistant.providers import ScriptedModel
 from assistant.toolkit import ToolContext, ToolError, carry, register_carrier, tool
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.testing import ToolTester
+
+TENANTS = ("acme", "globex")
 
 
 class Connection(threading.local):
@@ -148,6 +151,89 @@ async def test_threads_and_pools_of_a_tool_have_it_and_give_it_back() -> None:
             assert pool.submit(lambda: connection.schema).result() == "public"
             assert (await ToolTester(spread_async, tenant=slug).call()).content == slug
             assert await asyncio.to_thread(lambda: connection.schema) == "public"
+
+
+async def test_tasks_of_an_async_tool_have_it_and_give_it_back() -> None:
+    both = asyncio.Barrier(2)
+
+    async def wait_and_tell() -> str:
+        seen = {connection.schema}
+        await both.wait()
+        await asyncio.sleep(0)
+        return ",".join(sorted(seen | {connection.schema}))
+
+    @tool
+    async def schemas() -> list[str]:
+        """Tell the schema that tasks find: of a group, of `gather`, of a task in a task, and of anyio."""
+        found: list[str] = []
+
+        async def inner() -> None:
+            await anyio.sleep(0)
+            found.append(connection.schema)
+
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(wait_and_tell())
+            group.create_task(_gathered(inner))
+        async with anyio.create_task_group() as others:
+            others.start_soon(inner)
+        return [task.result(), *found]
+
+    results = await asyncio.gather(*(ToolTester(schemas, tenant=tenant).call() for tenant in TENANTS))
+    assert [result.content for result in results] == [f'["{name}","{name}","{name}","{name}"]' for name in TENANTS]
+    assert connection.schema == "public"
+
+
+async def _gathered(inner: Callable[[], Coroutine[None, None, None]]) -> None:
+    await asyncio.gather(inner(), inner())
+
+
+async def test_a_task_that_outlives_its_call_has_it_no_more() -> None:
+    go_on = asyncio.Event()
+    seen: list[str] = []
+    left: list[asyncio.Task[None]] = []
+
+    async def tell() -> None:
+        seen.append(connection.schema)
+        await go_on.wait()
+        seen.append(connection.schema)
+
+    @tool
+    async def leave() -> str:
+        """Leave a task behind."""
+        left.append(asyncio.create_task(tell()))
+        await asyncio.sleep(0)
+        return "Left."
+
+    assert (await ToolTester(leave, tenant="acme").call()).content == "Left."
+    go_on.set()
+    await left[0]
+    assert seen == ["acme", "public"]
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_carrier_is_told_of_no_failure_of_tasks_that_end_or_are_cancelled_before_they_begin() -> None:
+    failures: list[BaseException] = []
+
+    @contextmanager
+    def noting(context: ToolContext) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as exc:
+            failures.append(exc)
+            raise
+
+    @tool
+    async def run() -> int:
+        """Run a task, and cancel another."""
+        asyncio.create_task(asyncio.sleep(1)).cancel()
+        return await asyncio.create_task(asyncio.sleep(0, 7))
+
+    remove = register_carrier(noting)
+    try:
+        assert (await ToolTester(run).call()).content == "7"
+    finally:
+        remove()
+    assert [type(failure) for failure in failures] == [asyncio.CancelledError]
 
 
 async def test_it_is_restored_when_an_async_tool_is_cancelled() -> None:

@@ -26,6 +26,7 @@ from assistant.toolkit.calls.json_values import (
     truncation_notice,
 )
 from assistant.toolkit.calls.worker_threads import in_thread
+from assistant.toolkit.carried_tasks import carry_into_tasks
 from assistant.toolkit.carriers import stepped
 from assistant.toolkit.context import ToolContext, carriers_entered, current_call, use_context
 from assistant.toolkit.errors import InvalidTool, ToolError, told_by
@@ -263,6 +264,8 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
     try:
         with use_context(context, tool.name):
             has_carriers = bool(current_call.get().carriers)
+            if has_carriers:
+                carry_into_tasks()
             if tool.is_async:
                 work = _on_loop(tool, function)
                 return await (stepped(work, carriers_entered) if has_carriers else work)
