@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -114,6 +115,29 @@ async def test_why_an_answer_is_so_opens_below_it(page: Page, fake_provider: Fak
     assert await fits(page)
     await page.reload()
     await opens_why(page, "Acme")
+
+
+async def test_the_sentence_is_in_sight_below_an_answer_that_fills_the_page(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate")
+    fake_provider.call("calculate", {"expression": "1+1"})
+    fake_provider.reply("\n\n".join(["Two."] * 4))
+    await ask(page, "Add")
+    await answered(page)
+    button = page.get_by_role("button", name="Why this answer?")
+    box = await button.bounding_box()
+    form = await page.locator(".foot").bounding_box()
+    size = page.viewport_size
+    assert box is not None and form is not None and size is not None
+    height = size["height"] - round(form["y"] - box["y"] - box["height"]) + 4
+    await page.set_viewport_size({"width": size["width"], "height": height})
+    await button.click()
+    await expect(page.locator(".why")).to_be_visible()
+    await asyncio.sleep(0.5)  # it stays there when the transcript has looked at its place
+    bottoms = "['.why', '#scroller'].map((one) => document.querySelector(one).getBoundingClientRect().bottom)"
+    shown, end = await page.evaluate(bottoms)
+    assert shown <= end + 1
 
 
 async def test_a_visitor_can_open_it_too(shop: Shop, fake_provider: FakeProvider, cast: Cast) -> None:

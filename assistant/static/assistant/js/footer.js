@@ -13,6 +13,11 @@ function sumOf(details, name) {
   return [...byRun.values()].reduce((sum, one) => sum + one, 0);
 }
 
+/** Scroll to what has been opened: after the frame in which the transcript returns to the reader's place, since it has grown. */
+function reveal(element) {
+  requestAnimationFrame(() => requestAnimationFrame(() => element.scrollIntoView({ block: "nearest" })));
+}
+
 export class Footer {
   #actions;
   #details = new Map();
@@ -77,7 +82,7 @@ export class Footer {
     this.#ask.setAttribute("aria-expanded", String(isShown));
     if (!isShown) return;
     this.#actions.announce(this.#why.textContent);
-    this.#why.scrollIntoView({ block: "nearest" });
+    reveal(this.#why);
   }
 
   /** Show what the server knows of one of the turn's answers. */
@@ -156,7 +161,7 @@ export class Footer {
     });
     this.element.append(this.#form);
     box.focus();
-    this.#form.scrollIntoView({ block: "nearest" });
+    reveal(this.#form);
   }
 
   #closeForm() {
