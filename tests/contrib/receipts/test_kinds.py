@@ -68,6 +68,10 @@ def test_what_was_changed_is_marked(result: Any, answer: str, wrong: list[str]) 
     assert not_found(result, answer, "What about four hours?") == wrong
 
 
+def test_the_point_that_ends_a_sentence_is_no_part_of_a_date() -> None:
+    assert not_found({}, "It was placed on 25 November. Not on 3 Oct. 2024.") == ["25 November", "3 Oct. 2024"]
+
+
 @pytest.mark.parametrize(
     ("claim", "tool"),
     [

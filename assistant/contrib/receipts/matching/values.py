@@ -73,7 +73,7 @@ def _pattern() -> re.Pattern[str]:
         |(?P<dotted>(?<![\w.])(?P<dd>\d{{1,2}})\.[ ]?(?P<dm>\d{{1,2}})\.[ ]?(?P<dy>\d{{4}}|\d\d)(?![\w.]\d|\d))
         |(?P<slashed>(?<![\w/])(?P<s1>\d{{1,2}})/(?P<s2>\d{{1,2}})/(?P<sy>\d{{4}}|\d\d)(?![\w/]))
         |(?P<dayfirst>(?<![\w.,])(?P<fd>\d{{1,2}})(?:st|nd|rd|th|\.)?[ \u00a0](?:of[ ])?
-            (?P<fm>{month})\b\.?(?:,?[ \u00a0](?P<fy>\d{{4}}))?)
+            (?P<fm>{month})\b(?:\.?,?[ \u00a0](?P<fy>\d{{4}}))?)
         |(?P<monthfirst>\b(?P<mm>{month})\b\.?[ \u00a0](?P<md>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)
             (?:,?[ \u00a0](?P<my>\d{{4}})\b)?)
         |(?P<monthyear>\b(?P<om>{month})\b\.?,?[ \u00a0](?P<oy>\d{{4}})\b)
