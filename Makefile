@@ -185,7 +185,7 @@ client-pages: $(VENV)/.installed-dev $(BIN)/node $(CLIENT_PAGES)/node_modules/.i
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
 
 client-schema: $(VENV)/.installed-dev
-	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py $(ARGS)
+	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/contrib/docs/test_schemathesis.py $(ARGS)
 
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
 	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)

@@ -39,9 +39,6 @@ ASSISTANT_INTERNAL_HOSTS = _env.internal_hosts("ASSISTANT_INTERNAL_HOSTS")
 ASSISTANT_METRICS_TOKEN = _env.key("ASSISTANT_METRICS_TOKEN")
 ASSISTANT_METRICS_TENANTS = _env.number("ASSISTANT_METRICS_TENANTS", 0)
 
-# Whether each process measures how long its event loop is held, and names the task that holds it.
-ASSISTANT_LOOP_WATCH = _env.flag("ASSISTANT_LOOP_WATCH", True)
-
 # Whether PostgreSQL limits statements to the visible tenants, by the policies of `assistant_row_level_security`.
 ASSISTANT_ROW_LEVEL_SECURITY = _env.flag("ASSISTANT_ROW_LEVEL_SECURITY")
 
@@ -180,7 +177,6 @@ __all__ = [
     "ASSISTANT_LOCAL_MODEL_URL",
     "ASSISTANT_LOGOUT_URL",
     "ASSISTANT_LOG_PROMPTS",
-    "ASSISTANT_LOOP_WATCH",
     "ASSISTANT_MAX_BODY_BYTES",
     "ASSISTANT_MAX_CONNECTIONS",
     "ASSISTANT_MAX_RUNS",

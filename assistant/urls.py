@@ -8,8 +8,8 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from assistant import health, optional_apps
-from assistant.api import openapi_pages
 from assistant.api.addresses import take_either_slash
+from assistant.api.authentication import nothing_here
 from assistant.asgi.mounts import beside_the_site
 from assistant.pages import (
     account,
@@ -56,7 +56,7 @@ _probes = [path(address, view) for address, view in health.PROBES.items()]
 _apis: list[URLPattern | URLResolver] = [
     path("ws/<slug:tenant>/<slug:assistant>/", beside_the_site, name="websocket"),
     path("api/", include("assistant.api.urls")),
-    path("api", openapi_pages.nothing_here),
+    path("api", nothing_here),
 ]
 _added = optional_apps.urlpatterns()
 _for_programs = ("/api/", *optional_apps.paths_for_programs())

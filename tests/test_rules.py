@@ -204,7 +204,7 @@ ALLOWED = {
     (HTML, "assistant/pages/shares.py:_html"): SANITISED,
     (CSRF, "assistant/contrib/openai_api/api/endpoint.py:endpoint.wrapped"): BY_KEY,
     (CSRF, "assistant/contrib/openai_api/api/elsewhere.py:nothing_here"): "404 for everybody",
-    (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",
+    (CSRF, "assistant/api/authentication.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/pending/results.py:pending_result"): "by the token of a call; no cookie counts",
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import CsrfViewMiddleware
+from django.views.decorators.csrf import csrf_exempt
 
 from assistant.services.callers.doors import Door, aadmit, admit
 from assistant.services.tenancy.authentication import (
@@ -114,6 +115,12 @@ def refusal_of_access(denied: AccessDenied) -> HttpRefusal:
 
 def not_found() -> HttpRefusal:
     return HttpRefusal(404, "not_found", "There is no such thing here.")
+
+
+@csrf_exempt
+def nothing_here(request: HttpRequest) -> HttpResponse:
+    """Answer 404 for an address that the API does not have."""
+    return not_found().response()
 
 
 def _lacks_csrf_token(request: HttpRequest) -> bool:

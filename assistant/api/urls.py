@@ -9,13 +9,13 @@ from assistant.api import (
     attachments,
     conversations,
     files,
-    openapi_pages,
     run_events,
     runs,
     shares,
     usage,
 )
 from assistant.api.addresses import tenant_path
+from assistant.api.authentication import nothing_here
 from assistant.api.pending.results import pending_result
 
 of_tenant = [
@@ -50,9 +50,6 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
     # Also with more: Django logs addresses that it does not know, and this one holds the token.
     path("v1/tenants/<slug:tenant>/pending/<path:token>/", pending_result),
-    path("schema/", openapi_pages.schema, name="api-schema"),
-    path("docs/", openapi_pages.pages, name="api-docs"),
-    path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),
     # Everything else, in the API's own form.
-    re_path(r"^[\s\S]*\Z", openapi_pages.nothing_here),
+    re_path(r"^[\s\S]*\Z", nothing_here),
 ]

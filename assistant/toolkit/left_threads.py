@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 from weakref import WeakSet
@@ -14,17 +15,22 @@ REPORTED_FROM = 10
 _SHARED_POOLS = (LOOP_POOL, "orm_")
 
 Report = Callable[[str, int], None]
+logger = logging.getLogger("assistant.loop")
+
+
+def _log(tool: str, count: int) -> None:
+    logger.warning("The tool %s has left %d threads running after its calls", tool, count)
 
 
 class LeftThreads:
     """The threads that are left of each tool's calls.
 
     Attributes:
-        report: called with a tool's name and the number of its threads.
+        report: called with a tool's name and the number of its threads; it logs them.
     """
 
     def __init__(self) -> None:
-        self.report: Report = lambda tool, count: None
+        self.report: Report = _log
         self._lock = threading.Lock()
         self._by_tool: dict[str, WeakSet[threading.Thread]] = {}
         self._next: dict[str, int] = {}

@@ -9,18 +9,18 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=40, functions=109, moves=92),
-    "message with a tool": Counts(files=123, functions=630, moves=440),
-    "approval asked": Counts(files=117, functions=558, moves=396),
-    "approval answered": Counts(files=133, functions=622, moves=450),
-    "upload": Counts(files=53, functions=159, moves=119),
-    "REST list": Counts(files=43, functions=106, moves=70),
+    "handshake": Counts(files=38, functions=108, moves=91),
+    "message with a tool": Counts(files=122, functions=630, moves=440),
+    "approval asked": Counts(files=116, functions=558, moves=395),
+    "approval answered": Counts(files=132, functions=622, moves=450),
+    "upload": Counts(files=52, functions=159, moves=119),
+    "REST list": Counts(files=42, functions=106, moves=70),
     "ChatClient": Counts(files=49, functions=256, moves=186),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=20, functions=45, moves=28),
     "MCP call": Counts(files=87, functions=305, moves=221),
-    "widget token": Counts(files=49, functions=121, moves=86),
+    "widget token": Counts(files=50, functions=122, moves=87),
     "Responses": Counts(files=144, functions=565, moves=431),
 }
 

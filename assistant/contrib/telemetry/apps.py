@@ -11,7 +11,7 @@ class TelemetryConfig(OptionalApp):
     verbose_name = "Assistant: OpenTelemetry"
 
     def register(self) -> None:
-        from assistant.services.toolcalls.interceptors import observe_with
+        from assistant.services.toolcalls.observers import observe_with
 
         observe_with(
             "assistant.contrib.telemetry.observer.SPANS", if_any="assistant.client.spans.recording.is_observed"

@@ -11,7 +11,7 @@ from assistant.client.spans import ToolSpans, fail, fell_back, model_spans
 from assistant.contrib.telemetry.run_spans import run_span
 from assistant.core.extensions.interceptors import CallTool, Invocation, ModelInterceptor
 from assistant.core.llm.protocol import Model
-from assistant.services.toolcalls.interceptors import ObservedRun
+from assistant.services.toolcalls.observers import ObservedRun
 from assistant.toolkit import ToolResult
 
 

@@ -27,7 +27,6 @@ from assistant.services.eventlog.member_notices import connect
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.limits.run_queue import Place
 from assistant.services.loop_services import new_services
-from assistant.services.loop_watch import LoopWatch
 from assistant.services.roles import does_background_work
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_without_access
@@ -79,7 +78,6 @@ class Runs:
         self._checkpoints = CheckpointWriter()
         self._timed_work = TimedWork()
         self._services = new_services()
-        self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
         self._dispatcher = Dispatcher(self.owner, self.log, self._begin)
         self.queue = self._dispatcher.queue
@@ -94,7 +92,6 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
-            self._loop_watch.start()
             self.queue.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
@@ -217,7 +214,6 @@ class Runs:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         self.queue.stop()
-        self._loop_watch.stop()
         for service in self._services:
             await service.stop()
         await self.connection_limiter.close()

@@ -37,7 +37,8 @@ from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.runs.run_start import RunStart
-from assistant.services.toolcalls.interceptors import ObservedRun, observed
+from assistant.services.toolcalls.interceptors import observed
+from assistant.services.toolcalls.observers import ObservedRun
 from assistant.toolkit.logs import run_log_context
 from assistant.toolkit.per_loop import PerLoop
 

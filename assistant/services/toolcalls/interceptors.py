@@ -6,17 +6,14 @@ One is built in: it records incidents, such as a tool result with another tenant
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import (
     CallTool,
     InterceptedModel,
@@ -25,10 +22,10 @@ from assistant.core.extensions.interceptors import (
     ToolInterceptor,
 )
 from assistant.core.llm.protocol import Model
-from assistant.core.turn.plan import Plan
 from assistant.models import Incident
 from assistant.services.db.threads import in_database
 from assistant.services.tenant_events import TOOL_INCIDENT, record_event
+from assistant.services.toolcalls.observers import NAMES, ObservedRun, Observer
 from assistant.toolkit import ForeignRow, ToolResult
 from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.context import UserId
@@ -36,56 +33,9 @@ from assistant.toolkit.context import UserId
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedRun:
-    """A run that is about to be driven.
-
-    Attributes:
-        thread: the conversation's id, as the database knows it.
-        replaced: the model in whose place the plan's answers, since a threshold of cost is reached; "" if none.
-        failure: returns the code with which the run has failed; "" if it has not.
-    """
-
-    plan: Plan
-    transcript: Transcript
-    thread: str
-    replaced: str
-    failure: Callable[[], str]
-
-
-class Observer(Protocol):
-    """Watches runs, such as by spans, and changes nothing of them."""
-
-    def around_run(self, run: ObservedRun) -> AbstractContextManager[object]:
-        """Return a context manager within which the run is driven."""
-        ...
-
-    def around_requests(self, model: Model, *, tenant: str) -> ModelInterceptor:
-        """Return an interceptor of the requests to a model; `tenant` is the slug."""
-        ...
-
-    async def around_call(self, invocation: Invocation, call: CallTool) -> ToolResult:
-        """Be an interceptor of tool calls."""
-        ...
-
-
-# Dotted names of observers, by those of the functions that say whether they record anything.
-_observers: dict[str, str] = {}
-
-
-def observe_with(observer: str, *, if_any: str) -> None:
-    """Let an object watch all runs of this process.
-
-    Args:
-        observer: the dotted name of an `Observer`, which is imported once there is something to record.
-        if_any: the dotted name of a function that returns whether anything is recorded in this process now.
-    """
-    _observers[if_any] = observer
-
-
 def observers() -> list[Observer]:
     """Return the observers that record anything, the outermost first."""
-    return [import_string(observer) for if_any, observer in _observers.items() if import_string(if_any)()]
+    return [import_string(observer) for if_any, observer in NAMES.items() if import_string(if_any)()]
 
 
 def observed(run: ObservedRun) -> AbstractContextManager[object]:

@@ -13,7 +13,7 @@ from django.conf import settings
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
-from assistant.services.toolcalls import interceptors
+from assistant.services.toolcalls import interceptors, observers
 
 # An SDK can be set once for a process, so each test has a process of its own.
 SCRIPT = """
@@ -316,4 +316,4 @@ def test_a_trace_is_passed_on_without_an_sdk_unless_propagation_is_off() -> None
 def test_only_the_app_watches_runs() -> None:
     """Without an SDK nobody does; what an app registers is found by its name."""
     assert interceptors.observers() == []
-    assert [*interceptors._observers.values()] == ["assistant.contrib.telemetry.observer.SPANS"]
+    assert [*observers.NAMES.values()] == ["assistant.contrib.telemetry.observer.SPANS"]

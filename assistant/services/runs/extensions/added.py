@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.utils.functional import Promise
 
-from assistant.models import Assistant
-from assistant.services.run_key import RunKey
-from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.toolpolicy.policy import EffectiveTool
+if TYPE_CHECKING:
+    from assistant.models import Assistant
+    from assistant.services.run_key import RunKey
+    from assistant.services.runs.extensions.run_extension import RunExtension
+    from assistant.services.toolpolicy.policy import EffectiveTool
 
-# Takes the run, its assistant, and the tools that it may use.
-Maker = Callable[[RunKey, Assistant, Sequence[EffectiveTool]], Sequence[RunExtension[Any]]]
+    # Takes the run, its assistant, and the tools that it may use.
+    Maker = Callable[[RunKey, Assistant, Sequence[EffectiveTool]], Sequence[RunExtension[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +53,4 @@ def added_extensions(
     for one in _added.values():
         if one.name in assistant.extensions:
             module, _, name = one.make.rpartition(".")
-            yield from cast(Maker, getattr(import_module(module), name))(key, assistant, tools)
+            yield from cast("Maker", getattr(import_module(module), name))(key, assistant, tools)

@@ -64,7 +64,7 @@ def take_over_early() -> None:
 
 def tell_of_no_stop() -> None:
     """A stop is taken for a task that held the loop."""
-    from assistant.services import loop_watch
+    from assistant.contrib.deploy import loop_watch
 
     loop_watch.STOPPED_SECONDS = 1e9
 

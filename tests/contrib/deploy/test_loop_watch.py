@@ -15,8 +15,9 @@ import pytest
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from assistant.contrib.deploy.loop_watch import LoopWatch, watch_of_loop
 from assistant.services import metrics
-from assistant.services.loop_watch import LoopWatch
+from assistant.services.loop_services import new_services
 from assistant.toolkit import ToolContext, tool
 from assistant.toolkit.context import use_context
 
@@ -27,7 +28,7 @@ async def watch() -> AsyncIterator[LoopWatch]:
     watch.start()
     await asyncio.sleep(0.12)
     yield watch
-    watch.stop()
+    await watch.stop()
 
 
 async def hold_the_loop(seconds: float) -> None:
@@ -79,7 +80,7 @@ async def test_stopping_ends_the_thread() -> None:
     watch.start()
     [thread] = [one for one in threading.enumerate() if one.name == "loop-watch" and one not in others]
     await asyncio.sleep(0.12)
-    watch.stop()
+    await watch.stop()
     await asyncio.to_thread(thread.join, 10)
     assert not thread.is_alive()
     before = counted("hold_the_loop")
@@ -88,15 +89,11 @@ async def test_stopping_ends_the_thread() -> None:
     assert counted("hold_the_loop") == before
 
 
-async def test_an_operator_can_switch_it_off(settings: Settings) -> None:
+def test_it_runs_in_every_server_process_unless_an_operator_switches_it_off(settings: Settings) -> None:
+    assert isinstance(watch_of_loop(), LoopWatch)
+    assert [type(one).__name__ for one in new_services()].count("LoopWatch") == 1
     settings.ASSISTANT_LOOP_WATCH = False
-    watch = LoopWatch()
-    watch.start()
-    before = counted("hold_the_loop")
-    await asyncio.create_task(hold_the_loop(0.3))
-    await asyncio.sleep(0.2)
-    assert counted("hold_the_loop") == before
-    watch.stop()
+    assert watch_of_loop() is None
 
 
 @pytest.mark.usefixtures("watch")
@@ -155,7 +152,7 @@ def test_a_tool_that_leaves_threads_is_logged_and_counted(caplog: pytest.LogCapt
 STOPPED = """
 import asyncio, logging, sys, django
 django.setup()
-from assistant.services import loop_watch
+from assistant.contrib.deploy import loop_watch
 loop_watch.STOPPED_SECONDS = 0.5
 logging.getLogger("assistant.loop").addHandler(logging.StreamHandler(sys.stdout))
 
@@ -166,7 +163,7 @@ async def main():
     print("watching", flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
     await asyncio.sleep(0.3)
-    watch.stop()
+    await watch.stop()
 
 asyncio.run(main())
 """

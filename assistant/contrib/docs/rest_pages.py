@@ -12,7 +12,6 @@ from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
@@ -38,10 +37,10 @@ SETTINGS: dict[str, Any] = {
         },
     },
     "SECURITY": [{"apiKey": []}],
-    "PREPROCESSING_HOOKS": ["assistant.api.openapi_pages.only_ours"],
+    "PREPROCESSING_HOOKS": ["assistant.contrib.docs.rest_pages.only_ours"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "assistant.api.openapi_pages.add_common_parts",
+        "assistant.contrib.docs.rest_pages.add_common_parts",
     ],
     "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
 }
@@ -84,7 +83,7 @@ def schema(request: HttpRequest) -> HttpResponse:
 @require_safe
 def pages(request: HttpRequest) -> HttpResponse:
     """Serve Swagger UI for the schema."""
-    return render(request, "assistant/api/docs.html")
+    return render(request, "assistant/docs/rest.html")
 
 
 @require_safe
@@ -95,12 +94,6 @@ def asset(request: HttpRequest, name: str) -> HttpResponseBase:
     if name not in ASSETS or package is None or package.origin is None:
         return not_found().response()
     return FileResponse((Path(package.origin).parent / SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
-
-
-@csrf_exempt
-def nothing_here(request: HttpRequest) -> HttpResponse:
-    """Answer 404 for an address that the API does not have."""
-    return not_found().response()
 
 
 def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from assistant.api.openapi_pages import api_document
+from assistant.contrib.docs.rest_pages import api_document
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_conversation
@@ -114,3 +114,7 @@ def test_the_pages_and_the_schema_are_served_from_here() -> None:
     page = Client().get("/api/docs/").content.decode()
     assert "//" not in page.replace("<!doctype html>", "") and "<style" not in page and "<script>" not in page
     assert Client().get("/api/schema/").json()["openapi"].startswith("3.")
+
+
+def test_pages_for_people_work_without_the_final_slash() -> None:
+    assert [Client().get(path).status_code for path in ("/api/docs", "/api/schema")] == [200, 200]

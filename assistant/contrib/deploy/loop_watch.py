@@ -1,4 +1,4 @@
-"""Measures how long the event loop is held, and names the task and tool that hold it; names tools that leave threads.
+"""Measures how long the event loop is held, and names the task and tool that hold it.
 
 Tells a process that did not run at all, such as after SIGSTOP, from one whose loop was held.
 
@@ -19,7 +19,6 @@ from django.conf import settings
 
 from assistant.services import metrics
 from assistant.toolkit.context import tool_of_task
-from assistant.toolkit.left_threads import left_threads
 
 logger = logging.getLogger("assistant.loop")
 
@@ -60,15 +59,15 @@ class LoopWatch:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Watch the running loop, unless `ASSISTANT_LOOP_WATCH` is off; later calls do nothing."""
-        if self._loop is not None or not settings.ASSISTANT_LOOP_WATCH:
+        """Watch the running loop; later calls do nothing."""
+        if self._loop is not None:
             return
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._measure()
         threading.Thread(target=self._sample, name="loop-watch", daemon=True).start()
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Stop watching."""
         self._stopped.set()
         if self._timer is not None:
@@ -147,11 +146,9 @@ class LoopWatch:
         return LoopHolder(task.get_name(), name, place, tool_of_task(task))
 
 
-def _report_threads(tool: str, count: int) -> None:
-    logger.warning("The tool %s has left %d threads running after its calls", tool, count)
-
-
-left_threads.report = _report_threads
+def watch_of_loop() -> LoopWatch | None:
+    """Return the watch of a server process's loop; None if `ASSISTANT_LOOP_WATCH` is off."""
+    return LoopWatch() if settings.ASSISTANT_LOOP_WATCH else None
 
 
 def _place(frame: FrameType | None) -> str:
