@@ -13,6 +13,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool
+from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.failures import OnError, mistake_in
 from assistant.toolkit.unknown_options import unknown_options
@@ -74,6 +75,8 @@ def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:
         raise TypeError(
             f"execute_tools must be True, False, or a function of the reply and the context, not {executes!r}."
         )
+    if callable(executes) and (mistake := positional_mistake(executes, 2)):
+        raise TypeError(f"execute_tools {mistake}: it gets the reply and the context.")
     if not isinstance(settings.get("limits", Limits()), Limits):
         raise TypeError(f"limits must be a Limits, not {settings['limits']!r}.")
     if not isinstance(settings.get("options", {}), Mapping):

@@ -21,7 +21,7 @@ class PromptVariables(ValueError):
         self.unknown = tuple(unknown)
         sentences = []
         if self.missing:
-            named = ", ".join(f"{{{{ {name} }}}}" if name else "{{ without }}" for name in self.missing)
+            named = ", ".join(f"{{{{ {name} }}}}" if name else "two braces without }}" for name in self.missing)
             sentences.append(f"There is no value for {named}. Two braces as text are \\{{{{.")
         if self.unknown:
             sentences.append(f"No prompt of the call names the variables {', '.join(self.unknown)}.")

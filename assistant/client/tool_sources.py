@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -81,10 +81,10 @@ def find_tool(source: object, defaults: Mapping[str, Tool], resolvers: Sequence[
 
     Args:
         defaults: the client's own tools, by name.
-        resolvers: look up other names, in this order.
+        resolvers: look up other names, in this order; none of them is async.
 
     Raises:
-        InvalidTool: it is none of these, or a resolver is async, which can only be asked for the tools of a call.
+        InvalidTool: it is none of these.
         UnknownTool: nothing knows the name.
     """
     if isinstance(source, Tool):
@@ -96,8 +96,6 @@ def find_tool(source: object, defaults: Mapping[str, Tool], resolvers: Sequence[
     for resolver in resolvers:
         if isinstance(resolver, Registry):
             resolved = resolver.get(source) if source in resolver else None
-        elif is_async(resolver):
-            raise InvalidTool(f"A resolver is async, and can look {source!r} up for a call only, not for the client.")
         else:
             resolved = _checked(resolver(source))
         if resolved is not None:
@@ -147,6 +145,8 @@ ToolProvider = Callable[[ToolContext[Any]], Awaitable[Iterable[ToolSource]] | It
 Augmentations = (
     type[BaseModel] | Callable[[ToolContext[Any]], Awaitable[type[BaseModel] | None] | type[BaseModel] | None]
 )
+# What single sources become; a name only where it is looked up later.
+Source = TypeVar("Source", Tool | McpServer, Tool | McpServer | str)
 # In seconds, of a provider.
 PROVIDER_SECONDS = 60.0
 
@@ -175,7 +175,9 @@ class ToolSources:
         self._augmentation = augmentation
         self._provider = tools if is_provider(tools) else None
         self._sources = [] if self._provider is not None else self._resolved(tools)
-        self._defaults = {tool.name: tool for tool in self._sources if isinstance(tool, Tool)}
+        self._ready = [source for source in self._sources if not isinstance(source, str)]
+        self._names_wait = len(self._ready) < len(self._sources)
+        self._defaults = {tool.name: tool for tool in self._ready if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
         if isinstance(augmentation, type):
@@ -202,7 +204,9 @@ class ToolSources:
         """
         tools: list[Tool] = []
         own = self._provider if own is None else own
-        sources = self._sources if own is None else await self._of_call(own, context)
+        if own is None and self._names_wait:
+            own = self._sources
+        sources = self._ready if own is None else await self._of_call(own, context)
         if more is not None:
             sources = [*sources, *await self._of_call(more, context)]
         for source in sources:
@@ -247,9 +251,13 @@ class ToolSources:
             return tool
         return tool.replace(result_converter=self._converter, output_schema=None)
 
-    def _resolved(self, sources: ToolSource) -> list[Tool | McpServer]:
+    def _resolved(self, sources: ToolSource) -> list[Tool | McpServer | str]:
+        """Return the client's own tools; a name that an async resolver may know is looked up at each call."""
+        waits = any(not isinstance(one, Registry) and is_async(one) for one in self._resolvers)
         return _possible(
-            source if isinstance(source, Tool | McpServer) else find_tool(source, {}, self._resolvers)
+            source
+            if isinstance(source, Tool | McpServer) or (waits and isinstance(source, str))
+            else find_tool(source, {}, self._resolvers)
             for source in single_sources(sources)
         )
 
@@ -302,7 +310,7 @@ def _takes_context(function: Callable[..., Any]) -> bool:
     return annotation in (inspect.Parameter.empty, Any, object, "Any", "object") or is_context(annotation)
 
 
-def _possible(sources: Iterable[Tool | McpServer]) -> list[Tool | McpServer]:
+def _possible(sources: Iterable[Source]) -> list[Source]:
     """Return the sources. Raises `InvalidTool` for two tools of one name, and for one that waits."""
     possible = list(sources)
     for tool in Registry(source for source in possible if isinstance(source, Tool)):

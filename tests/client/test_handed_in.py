@@ -260,7 +260,7 @@ async def test_a_resolver_may_be_async(resolver: Any) -> None:
 
 @pytest.mark.parametrize(
     ("resolver", "problem"),
-    [(resolve, "is async"), (lambda name: resolve(name), "gave a coroutine"), (lambda name: True, "gave a bool")],  # noqa: PLW0108 - it is not async itself
+    [(lambda name: resolve(name), "gave a coroutine"), (lambda name: True, "gave a bool")],  # noqa: PLW0108 - it is not async itself
 )
 def test_a_resolver_that_cannot_be_asked_is_refused_when_the_client_is_made(resolver: Any, problem: str) -> None:
     with pytest.raises(InvalidTool, match=problem):

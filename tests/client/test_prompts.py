@@ -57,3 +57,8 @@ def test_a_template_can_be_filled_alone() -> None:
     assert PromptTemplate("Dear {{ name }}").fill(name="Ann") == "Dear Ann"
     with pytest.raises(PromptVariables, match=r"There is no value for \{\{ name \}\}"):
         PromptTemplate("Dear {{ name }}").fill()
+
+
+def test_braces_that_nothing_closes_are_named() -> None:
+    with pytest.raises(PromptVariables, match=r"no value for two braces without \}\}\. Two braces as text are"):
+        ChatClient(model=ScriptedModel("ok"), system="In {{ city", variables={}).call_sync(PromptTemplate("Hi"))

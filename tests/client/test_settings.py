@@ -18,6 +18,10 @@ from assistant.toolkit import Tool
         ({"tolls": []}, "no settings named tolls. There are: tools, more_tools,"),
         ({"output_mode": "json"}, "output_mode must be one of native, tool, prompt, not 'json'"),
         ({"execute_tools": "no"}, "execute_tools must be True, False, or a function"),
+        (
+            {"execute_tools": lambda reply: True},
+            "execute_tools must take 2 positional arguments: it gets the",
+        ),
         ({"limits": 5}, "limits must be a Limits, not 5"),
         ({"options": "hot"}, "options must be a mapping, not 'hot'"),
         ({"on_error": "ignore"}, 'on_error must be "model", "raise", a function or a mapping'),

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, EmulatedTools, Message, RedactPrompts, RunFailed, SafeguardWords, ToolCall
+from assistant.client import (
+    ChatClient,
+    EmulatedTools,
+    InvalidExtension,
+    Message,
+    RedactPrompts,
+    RunFailed,
+    SafeguardWords,
+    ToolCall,
+)
 from assistant.providers import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED
 from assistant.testing import ChatTester, answer_with
@@ -69,7 +78,8 @@ async def test_models_are_not_sent_what_is_private() -> None:
     reply = await asking.call("My card is 4111 1111 1111 1111", history=history)
     system, *sent = model.requests[0].messages
     assert "help@example.com" in system.content  # the operator's own
-    assert "bob@" not in str(sent) and "4111" not in str(sent)
+    contents = [message.content for message in sent]
+    assert "bob@" not in str(contents) and "4111" not in str(contents)
     assert sent[1].tool_calls[0].arguments == '{"to": "[hidden]", "text": "hi"}'
     assert "bob@example.com" in reply.messages[0].content  # the conversation stays as it is
 
@@ -127,3 +137,8 @@ def test_they_act_in_tenants_runs(cast: Cast) -> None:
         refused = chat.ask("What is project x?")
     assert "bob@" not in str([request.messages for request in model.requests])
     assert refused.error is not None and len(model.requests) == asked
+
+
+def test_a_class_in_place_of_an_extension_says_what_to_give() -> None:
+    with pytest.raises(InvalidExtension, match="give an object of RedactPrompts, not the class"):
+        ChatClient(model=ScriptedModel("ok"), extensions=[RedactPrompts])  # type: ignore[list-item]

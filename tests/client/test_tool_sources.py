@@ -102,7 +102,7 @@ def nested(depth: int) -> list[Any]:
     [
         (object(), "none of its methods is a tool. Decorate them with @tool"),
         (7, "7 is no source of tools"),
-        (Shop, "give tools_of\\(\\) an object of Shop"),
+        (Shop, "'opening_hours' is a method: give an object of Shop, not the class"),
         (module_with(text="x"), "The module shop_tools has no tools"),
         ({7: clock}, "names as keys, not 7"),
         (nested(50), "nested more than 10 deep"),
@@ -123,6 +123,29 @@ async def test_a_function_of_the_context_is_asked_at_each_call() -> None:
     for slug in ("acme", "globex"):
         await client.call("?", context={"tenant": TenantInfo(1, slug, slug)})
     assert [[one.name for one in request.tools] for request in model.requests] == [["clock"], ["weather", "metres"]]
+
+
+async def test_a_name_of_the_client_may_wait_for_an_async_resolver() -> None:
+    asked: list[str] = []
+
+    async def look_up(name: str) -> Tool | None:
+        await asyncio.sleep(0)
+        asked.append(name)
+        return clock.replace(name=name) if name == "later" else None
+
+    client = ChatClient(
+        model=ScriptedModel(["ok"] * 3),
+        tools=["later", "clock", clock.replace(name="own")],
+        resolvers=[look_up, Registry([clock])],
+    )
+    assert asked == []
+    await client.call("Hi")
+    await client.call("Hi", more_tools=[clock.replace(name="more")])
+    await client.call("Hi", tools=["own"])
+    offered_names = [[tool.name for tool in request.tools] for request in client.model.requests]  # type: ignore[attr-defined]
+    assert offered_names == [["later", "clock", "own"], ["later", "clock", "own", "more"], ["own"]]
+    with pytest.raises(UnknownTool, match="no tool named 'none'"):
+        await ChatClient(model=ScriptedModel("ok"), tools=["none"], resolvers=[look_up]).call("Hi")
 
 
 async def test_an_async_function_of_a_call_replaces_the_clients_tools() -> None:

@@ -198,6 +198,9 @@ def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[
     """
     checked: dict[str, Extension[Any]] = {}
     for extension in extensions:
+        given: object = extension
+        if isinstance(given, type):
+            raise InvalidExtension(f"extensions: give an object of {given.__name__}, not the class.")
         if not isinstance(extension, Extension):
             raise InvalidExtension(f"extensions: {extension!r} is no Extension, but a {type(extension).__name__}.")
         if extension.name in checked:

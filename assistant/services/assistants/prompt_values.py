@@ -25,7 +25,7 @@ class UnknownVariables(ValueError):
     """
 
     def __init__(self, names: Collection[str]) -> None:
-        named = ", ".join(f"{{{{ {name} }}}}" if name else "{{ without }}" for name in names)
+        named = ", ".join(f"{{{{ {name} }}}}" if name else "two braces without }}" for name in names)
         super().__init__(f"The prompt names variables that do not exist: {named}. Two braces as text are \\{{{{.")
         self.names = tuple(names)
 

@@ -436,5 +436,5 @@ def tools_of(owner: object) -> list[Tool]:
                 found.pop(attribute, None)
     for made in found.values():
         if made.signature is not None and made.signature.owner is not None:
-            raise InvalidTool(f"Tool {made.name!r} is a method: give tools_of() an object of {cls.__name__}.")
+            raise InvalidTool(f"Tool {made.name!r} is a method: give an object of {cls.__name__}, not the class.")
     return list(found.values())
