@@ -68,6 +68,11 @@ def test_what_was_changed_is_marked(result: Any, answer: str, wrong: list[str]) 
     assert not_found(result, answer, "What about four hours?") == wrong
 
 
+def test_a_semicolon_goes_on_to_another_row() -> None:
+    assert not_found(ROOMS, "Elbe has 8 seats at €35; Spree is €28.") == ["8"]
+    assert not_found(ROOMS, "Elbe has 12 seats at €35; Spree is €28.") == []
+
+
 def test_the_point_that_ends_a_sentence_is_no_part_of_a_date() -> None:
     assert not_found({}, "It was placed on 25 November. Not on 3 Oct. 2024.") == ["25 November", "3 Oct. 2024"]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services import tying
 from assistant.contrib.receipts.services.reading import shown_receipts
+from assistant.contrib.receipts.services.receipt import MadeReceipt, make_receipt
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Document, Run
 from assistant.providers.scripted import ScriptedModel
@@ -193,3 +196,26 @@ def test_why_this_answer_names_what_no_source_has(cast: Cast) -> None:
         "This answer used get parcel, with data of Acme; not found in what was looked up: 13.9; "
         "claimed, and done by no tool: cancelled."
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "is_off_the_loop"), [("It weighs 12.5 kg.", False), ("It weighs 12.5 kg. " * 400, True)]
+)
+def test_a_long_answer_is_looked_at_off_the_event_loop(
+    said: str, is_off_the_loop: bool, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_loop: list[bool] = []
+
+    def make(*given: Any, **named: Any) -> MadeReceipt:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            on_loop.append(False)
+        else:
+            on_loop.append(True)
+        return make_receipt(*given, **named)
+
+    monkeypatch.setattr(tying, "make_receipt", make)
+    ask(cast, [parcel(), said])
+    assert on_loop[-1] is not is_off_the_loop
+    assert Receipt.objects.get().unsupported == 0

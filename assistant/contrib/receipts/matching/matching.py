@@ -15,7 +15,7 @@ from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.derived import Derivations
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
-from assistant.contrib.receipts.matching.prose import masked, sentences
+from assistant.contrib.receipts.matching.prose import clauses, masked
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
@@ -300,7 +300,7 @@ def _of_one_row(marks: list[Mark], prose: str, facts: Facts) -> list[Mark]:
     """Unmark values that belong to another row than the rest of what a sentence, item or row of a table says."""
     wrong = set[int]()
     place = 0
-    for start, end in sentences(prose):
+    for start, end in clauses(prose):
         inside = list[int]()
         while place < len(marks) and marks[place].value.start < end:
             if marks[place].value.start >= start:

@@ -62,6 +62,7 @@ def _blank(text: list[str], start: int, end: int) -> None:
 
 
 _SENTENCE = re.compile(r"(?<=[.!?])[ \t]+(?=[A-ZÄÖÜ*\"(\[])|\n+")
+_SEMICOLON = re.compile(r";[ \t]+")
 # A full stop behind these ends no sentence.
 _SHORT = re.compile(
     r"(?:\b(?:no|nr|mr|mrs|ms|dr|st|ca|approx|e\.g|i\.e|z\.\u00a0?B|bzw|tel|inkl|incl|vs|str)|\b\d{1,2})\.$",
@@ -81,4 +82,16 @@ def sentences(prose: str) -> list[tuple[int, int]]:
         start = gap.end()
     if prose[start:].strip():
         found.append((start, len(prose)))
+    return found
+
+
+def clauses(prose: str) -> list[tuple[int, int]]:
+    """Return the same, and sentences divided where a semicolon goes on to something else."""
+    found = []
+    for start, end in sentences(prose):
+        place = start
+        for gap in _SEMICOLON.finditer(prose, start, end):
+            found.append((place, gap.start()))
+            place = gap.end()
+        found.append((place, end))
     return found
