@@ -35,6 +35,7 @@ from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
+from assistant.contrib.telemetry.defaults import *  # noqa: E402, F403
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
 from assistant.contrib.weather.defaults import *  # noqa: E402, F403
 from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
