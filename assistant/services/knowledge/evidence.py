@@ -21,6 +21,10 @@ from assistant.services.knowledge.full_text import Hit, languages_of_documents
 from assistant.services.knowledge.fusion import Fused, search_fused
 
 Evidence = Literal["none", "weak", "good"]
+# How many tenths of the wordings about something else stay below the lower line, by words and by meaning: many of them
+# share a common word with some passage, and few are near to one in meaning.
+_TENTHS_BY_WORDS = 7
+_TENTHS_BY_MEANING = 9
 # Lines are kept for a day, or until a tenant has twice or half as many passages, or documents in more languages.
 _KEPT_SECONDS = 86_400
 _MAX_KEPT = 1_000
@@ -63,7 +67,7 @@ def find(*, tenant_id: int, queries: Sequence[str], limit: int) -> Findings:
 
 
 def lines_of(tenant_id: int, model: str = "") -> Lines:
-    """Return a tenant's lines: what seven of ten wordings about something else stay below, and the most of one.
+    """Return a tenant's lines: what most wordings about something else stay below, and the most of one.
 
     Args:
         model: what ranks by meaning, whose lines they are; without it, of the shares of words.
@@ -83,7 +87,8 @@ def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines:
     ]
     # Where the model does not understand a language, or cannot be asked now, words decide.
     measured = [_measured(one) for one in found if one.model == model] or [_measured(one) for one in found]
-    return Lines(statistics.quantiles(measured, n=10)[6], max(measured))
+    tenths = _TENTHS_BY_MEANING if model else _TENTHS_BY_WORDS
+    return Lines(min(statistics.quantiles(measured, n=10)[tenths - 1], max(measured)), max(measured))
 
 
 def _measured(fused: Fused) -> float:

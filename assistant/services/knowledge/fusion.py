@@ -1,7 +1,7 @@
 """Search by words and, where an optional app ranks passages, by meaning: which of both finds is the tenant's answer.
 
 Likeness of meaning decides. Words lift passages with the very identifiers that were asked for, add the share of the
-question's words that a passage has, and have places of their own: what is best by words is never lost.
+question's words that a passage has, and have a place of their own: what is best by words is never lost.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from assistant.services.knowledge.rankings import Ranked, ranked
 
 # Passages that are taken from the nearest by meaning.
 POOL = 100
-# What the whole question in a passage's words is worth, in likeness.
-COVERAGE_WEIGHT = 0.3
-# The places that passages have of their own that are best by words.
-OWN_PLACES = (3, 5)
+# What the whole question in a passage's words is worth, in likeness. With 0.2, questions are lost that meaning finds.
+COVERAGE_WEIGHT = 0.1
+# The place that the passage which is best by words has of its own, if it has no earlier one.
+OWN_PLACE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,9 @@ class Fused:
     """What a search has found.
 
     Attributes:
-        model: what ranked by meaning; "" if nothing did.
-        likeness: of the best passage with the words it has; 0 without a model.
+        model: what ranked all wordings by meaning; "" if nothing did.
+        likeness: of the best passage with the words it has, 1 if one has an identifier that was asked for; 0 without a
+            model.
     """
 
     hits: Sequence[Hit]
@@ -43,7 +44,10 @@ def search_fused(*, tenant_id: int, queries: Sequence[str], limit: int) -> Fused
         return Fused(hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit))
     fits = fits_of(near, scores)
     order = fused_order(near, scores, fits)
-    return Fused(hits_of(tenant_id=tenant_id, order=order, scores=scores, limit=limit), near.model, max(fits.values()))
+    is_exact = any(one.identifiers for one in scores.values())
+    likeness = 1.0 if is_exact else max(fits.values())
+    hits = hits_of(tenant_id=tenant_id, order=order, scores=scores, limit=limit)
+    return Fused(hits, near.model, likeness) if near.understands_all else Fused(hits)
 
 
 def fits_of(near: Ranked, scores: Mapping[int, Score]) -> dict[int, float]:
@@ -62,10 +66,9 @@ def fused_order(near: Ranked, scores: Mapping[int, Score], fits: Mapping[int, fl
     order = list(dict.fromkeys((*exact, *by_meaning)))
     if not near.understands_all:
         return _alternating(order, by_words)
-    for place, pk in zip(OWN_PLACES, by_words, strict=False):
-        if pk not in order[:place]:
-            order.remove(pk)
-            order.insert(place - 1, pk)
+    if by_words and by_words[0] not in order[:OWN_PLACE]:
+        order.remove(by_words[0])
+        order.insert(OWN_PLACE - 1, by_words[0])
     return order
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.test import Client
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
@@ -36,6 +38,13 @@ def test_the_list_says_how_many_passages_have_vectors(cast: Cast, letters: Lette
     everything = signed_in(cast.root).get(INDEXES).content.decode()
     assert "1 of 2" in everything and "1 of 1" in everything
     assert "1 of 2" not in signed_in(cast.alice).get(INDEXES).content.decode()
+
+
+def test_without_the_switch_there_is_no_page(cast: Cast, letters: LettersEncoder, settings: Any) -> None:
+    assert INDEXES in signed_in(cast.root).get("/admin/assistant/provider/").content.decode()
+    settings.ASSISTANT_EMBEDDINGS = False
+    assert INDEXES not in signed_in(cast.root).get("/admin/assistant/provider/").content.decode()
+    assert signed_in(cast.root).get(INDEXES).status_code == 403
 
 
 def test_embed_anew_is_for_ones_own_tenant_and_audited(cast: Cast, letters: LettersEncoder) -> None:

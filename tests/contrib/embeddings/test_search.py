@@ -87,6 +87,10 @@ def test_wordings_that_the_encoder_does_not_understand_go_by_words(cast: Cast, l
     german = Passage.objects.get(tenant=cast.acme, title="Parken")
     assert not PassageVector.objects.filter(tenant=cast.acme, passage=german).exists()
     assert rank(tenant_id=cast.acme.pk, queries=["Brauche ich eine Genehmigung für den Hof?"], limit=5) is None
+    # A list of words without stop words is in the language of the sentence beside it; alone it may be in any.
+    listed = "vehicle permit court"
+    assert rank(tenant_id=cast.acme.pk, queries=["Brauche ich eine Genehmigung für den Hof?", listed], limit=5) is None
+    assert rank(tenant_id=cast.acme.pk, queries=[listed], limit=5) is not None
     both = ["Brauche ich eine Genehmigung für den Hof?", "Where can I leave my automobile?"]
     assert german.text in texts(cast.acme, *both)[:2]
     assert "vehicle" in " ".join(texts(cast.acme, *both)[:2])

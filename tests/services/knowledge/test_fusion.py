@@ -93,6 +93,11 @@ def test_where_a_wording_is_not_understood_both_orders_alternate(valves: Cast) -
     assert texts(valves, "valve", limit=2) == ["A pump of class 1 pushes water.", "A valve stops the flow."]
 
 
+def test_an_identifier_that_was_asked_for_is_evidence_however_far_its_passage_is(valves: Cast) -> None:
+    NEAR.update({"valve": 0.1, "pump": 0.1, "VX": 0.1})
+    assert find(tenant_id=valves.acme.pk, queries=["Where do I find VX-77?"], limit=5).evidence == "good"
+
+
 @pytest.mark.parametrize(("near", "expected"), [(0.9, "good"), (0.1, "none")])
 def test_lines_are_drawn_by_what_the_ranking_says_of_other_subjects(valves: Cast, near: float, expected: str) -> None:
     NEAR.update({"valve": near, "pump": 0.1, "VX": 0.1})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
@@ -21,8 +22,15 @@ from assistant.models.knowledge import Passage
 from assistant.services.tenancy import audit_trail
 
 
+class SwitchedAdmin(TenantScopedAdmin):
+    """The base of pages that are there while documents are embedded at all."""
+
+    def may(self, request: HttpRequest, action: str) -> bool:
+        return settings.ASSISTANT_EMBEDDINGS and super().may(request, action)
+
+
 @admin.register(EmbeddingChoice)
-class EmbeddingChoiceAdmin(TenantScopedAdmin):
+class EmbeddingChoiceAdmin(SwitchedAdmin):
     """What embeds a tenant's documents; operators choose for all that have no choice of their own."""
 
     list_display = ("__str__", "tenant", "is_on", "provider")
@@ -32,7 +40,7 @@ class EmbeddingChoiceAdmin(TenantScopedAdmin):
 
 
 @admin.register(EmbeddingIndex)
-class EmbeddingIndexAdmin(TenantScopedAdmin):
+class EmbeddingIndexAdmin(SwitchedAdmin):
     """How many passages of each tenant have vectors, by what; made by the program, and changed by nobody."""
 
     possible_actions = frozenset({"view"})

@@ -23,7 +23,7 @@ def rank(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None
     encoder = encoder_of(index.provider, index.model) if index is not None else None
     if index is None or encoder is None or encoder.name != index.encoder:
         return None
-    understood = [query[:MAX_QUESTION] for query in queries if understands(encoder, query)]
+    understood = understood_by(encoder, [query[:MAX_QUESTION] for query in queries])
     if not understood:
         return None
     try:
@@ -40,9 +40,15 @@ def rank(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None
     return Ranked(index.encoder, likeness, understands_all=len(understood) == len(queries)) if likeness else None
 
 
-def understands(encoder: Encoder, text: str) -> bool:
-    """Return whether a text may be in a language that an encoder understands."""
+def understood_by(encoder: Encoder, queries: Sequence[str]) -> list[str]:
+    """Return the wordings that an encoder understands, by their stop words.
+
+    Those without stop words, such as lists of words, are in the language of the others.
+    """
     if not encoder.languages:
-        return True
-    told = languages_of(text)
-    return not told or not encoder.languages.isdisjoint(told)
+        return list(queries)
+    told = {query: languages_of(query) for query in queries}
+    known = [query for query in queries if not encoder.languages.isdisjoint(told[query])]
+    if not known and any(told.values()):
+        return []
+    return [query for query in queries if query in known or not told[query]]
