@@ -15,6 +15,8 @@ from assistant.contrib.panel.admin.conversations.thread import bar, shown_waterf
 from assistant.contrib.panel.reports.thread import SHOWN_MESSAGES
 from assistant.contrib.panel.reports.waterfall import Step, waterfalls
 from assistant.models import Conversation, Feedback, Message, PromptVersion, Run, RunConfiguration, ToolCall, UsageEntry
+from assistant.services.conversations.tool_switch import switch_tools
+from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 from tests.factories import make_conversation, make_message, make_run
@@ -73,6 +75,14 @@ def test_the_page_shows_rounds_calls_tokens_cost_and_the_configuration(amys: Cli
     assert text.count('class="bar"') == 3
     assert f"/admin/assistant/run/{run.pk}/change/" in text
     assert f"/admin/assistant/toolcall/{ToolCall.objects.get(run=run).pk}/change/" in text
+
+
+def test_the_audit_says_in_words_that_tools_of_a_conversation_were_switched(root: Client, cast: Cast) -> None:
+    thread = say_something(cast).conversation_id
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None and switch_tools(member=member, conversation_id=thread, off=["pay"])
+    page = root.get("/admin/assistant/auditentry/").text
+    assert "Conversation: tools switched" in page and "tools off: — → pay" in page
 
 
 def test_the_tools_that_a_member_has_switched_off_are_shown(amys: Client, cast: Cast) -> None:

@@ -71,6 +71,7 @@ _DONE: dict[str, str | Promise] = {
     "success": _("succeeded"),
     "suspend": _("suspended"),
     "switch": _("switched"),
+    "tools": _("tools switched"),
     "trust": _("trusted"),
     "unblock": _("follows its switches again"),
     "unschedule": _("not scheduled any more"),
