@@ -162,7 +162,7 @@ ALLOWED = {
     ): "rows that the caller made",
     (QUERY, "assistant/services/assistants/provider_use.py:tenants_of"): OF_A_ROW,
     (QUERY, "assistant/services/assistants/provider_use.py:uses_of"): OF_A_ROW,
-    (QUERY, "assistant/services/tenancy/api_keys.py:may_rotate"): USERS,
+    (QUERY, "assistant/contrib/panel/services/key_rotation.py:may_rotate"): USERS,
     (QUERY, "assistant/services/assistants/prompts.py:lock_assistant"): OF_A_ROW,
     (QUERY, "assistant/contrib/panel/services/message_search.py:with_words"): "within the caller's conversations",
     (QUERY, "assistant/contrib/panel/services/quota_report.py:use_of_members"): USERS,

@@ -14,10 +14,11 @@ from assistant.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.client.safeguard_words import SafeguardWords
 from assistant.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
 from assistant.client.stores import ConversationKey, ConversationStore
+from assistant.client.tool_interceptors import Redact, log_calls
 from assistant.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
-from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
+from assistant.core.extensions.interceptors import Invocation
 from assistant.core.extensions.prompt_log import PromptLog
 from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails, schema_tokens

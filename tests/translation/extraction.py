@@ -45,7 +45,6 @@ PANEL = (
     "assistant/models/",
     "assistant/services/assistants/",
     "assistant/services/branding/",
-    "assistant/services/tenancy/api_keys.py",
     "assistant/services/tenant_events.py",
     "assistant/services/toolpolicy/rules.py",
     "templates/admin/",

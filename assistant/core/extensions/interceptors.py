@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import logging
 import math
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -21,11 +20,8 @@ from pydantic import BaseModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
-from assistant.core.values.redaction import MARK, Redaction
-from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
+from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.gate import HandedIn, called
-from assistant.toolkit.logs import log_extra
-from assistant.toolkit.unknown_options import lists_options
 
 logger = logging.getLogger(__name__)
 
@@ -199,62 +195,3 @@ async def _stream_of(
 def name_of(function: Any) -> str:
     """Return the name of a function or of its class, for errors."""
     return str(getattr(function, "__qualname__", "") or type(function).__qualname__)
-
-
-async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
-    """Log each call with its tenant, run and duration; never its arguments or result."""
-    began = time.perf_counter()
-    ending = "failed"
-    try:
-        result = await call(invocation)
-        ending = "returned"
-        return result
-    finally:
-        context = invocation.context
-        milliseconds = (time.perf_counter() - began) * 1000
-        logger.info(
-            "Tool %s %s after %.0f ms (tenant %s, run %s, call %s)",
-            invocation.tool.name,
-            ending,
-            milliseconds,
-            context.tenant.slug,
-            context.run_id,
-            context.tool_call_id,
-            extra=log_extra(context),
-        )
-
-
-@lists_options
-class Redact:
-    """Replaces matches of patterns, such as card numbers, in results before the model, the page or the audit see them.
-
-    Covers error messages, structured values, and names and descriptions of files, but not the files' content.
-
-    Args:
-        patterns: regular expressions.
-        mark: the replacement.
-    """
-
-    def __init__(self, *patterns: str, mark: str = MARK) -> None:
-        self._redaction = Redaction(patterns, mark)
-
-    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
-        try:
-            result = await call(invocation)
-        except ToolError as exc:
-            sentence = self._redaction.text(str(exc))
-            if sentence == str(exc):
-                raise
-            raise ToolError(sentence) from exc
-        content = self._redaction.text(result.content)
-        return replace(
-            result,
-            content=content,
-            full=result.full if content == result.content else "",
-            display=self._redaction.value(result.display),
-            value=self._redaction.value(result.value),
-            media=tuple(
-                replace(one, name=self._redaction.text(one.name), description=self._redaction.text(one.description))
-                for one in result.media
-            ),
-        )

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assistant.client import ChatClient
-from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation, Redact, log_calls
+from assistant.client.tool_interceptors import Redact, log_calls
+from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation
 from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.scripted import ScriptedModel

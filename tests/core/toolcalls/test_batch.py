@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from assistant.client.tool_interceptors import Redact
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.interceptors import CallTool, Invocation, Redact
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError

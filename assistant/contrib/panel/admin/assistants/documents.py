@@ -15,11 +15,11 @@ from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.contrib.panel.services.document_trust import trust_documents
 from assistant.models import Document
 from assistant.services.files.reader_turns import Uploader
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
-from assistant.services.knowledge.trust import trust_documents
 from assistant.services.toolpolicy.catalogue import is_family_on
 
 

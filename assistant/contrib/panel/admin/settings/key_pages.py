@@ -23,8 +23,9 @@ from assistant.contrib.panel.admin.base.show_secret_once import (
     new_nonce,
 )
 from assistant.contrib.panel.reports.key_use import DAYS, use_of_key
+from assistant.contrib.panel.services.key_rotation import KeyNotRotated, may_rotate, rotate_api_key
 from assistant.models import ApiKey
-from assistant.services.tenancy.api_keys import KeyNotRotated, may_rotate, rotate_api_key, works
+from assistant.services.tenancy.api_keys import works
 
 # How long the old key still works, in hours.
 GRACE = ((0, _("ends at once")), (1, _("ends in an hour")), (24, _("ends in a day")), (168, _("ends in a week")))
