@@ -6,6 +6,8 @@ import math
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import get_language_bidi
+
 from assistant.toolkit.bounded_json import TooDeep, load_json
 
 MAX_TEXT = 200_000
@@ -52,3 +54,8 @@ def _parse_float(text: str) -> float:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def isolated(name: str) -> str:
+    """Return a name for a sentence, whose direction moves nothing around it in languages from right to left."""
+    return f"\u2068{name}\u2069" if get_language_bidi() else name

@@ -210,3 +210,7 @@ async def test_why_is_said_in_the_readers_language_and_is_bounded(
         await socket.attach(frames[0]["threadId"], render="html")
         (about,) = await details_of(socket)
     assert about["why"].startswith("Diese Antwort") and "52" in about["why"] and len(about["why"]) < 1_000
+    async with open_socket(server.url, user=cast.alice, query="?language=ar") as socket:
+        await socket.attach(frames[0]["threadId"], render="html")
+        (about,) = await details_of(socket)
+    assert "\u2068Acme\u2069" in about["why"]

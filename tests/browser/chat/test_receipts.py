@@ -20,6 +20,7 @@ from tests.browser.conftest import Visitor, make_visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.factories import switch_tool
+from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.ws import session_cookie
@@ -106,6 +107,19 @@ async def test_a_tap_shows_the_card_within_the_phone(phone: Visitor, fake_provid
     await picture(page, "phone")
     await page.locator(".turn.user").last.tap()
     await expect(card).to_be_hidden()
+
+
+async def test_the_name_of_a_long_source_stays_within_the_phone(
+    phone: Visitor, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    title = "Return policy for goods that were bought in one of our stores or at a fair"
+    await sync_to_async(add_document)(tenant=cast.acme, title=title, text="Fourteen days for returns.", is_trusted=True)
+    page = await phone.open()
+    fake_provider.call("search_docs", {"queries": ["fourteen days for returns"]})
+    fake_provider.queue(citing("Fourteen days for returns."))
+    await ask(page, "How long?")
+    box = await page.locator(".source").filter(has_text="bought in").bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
 
 
 async def test_it_is_readable_in_the_dark(

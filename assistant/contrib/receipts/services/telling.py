@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext
 
 from assistant.services.conversations.added_details import Annotation
+from assistant.services.text import isolated
 
 # Values that one line of an export names.
 MAX_NAMED = 20
@@ -48,7 +49,7 @@ def left_out_of(receipt: Mapping[str, Any]) -> list[str]:
         (gettext("not found in what was looked up: %(values)s"), "values", values),
         (gettext("claimed, and done by no tool: %(actions)s"), "actions", actions),
     ]
-    return [part % {name: ", ".join(list(named)[:MAX_NAMED])} for part, name, named in parts if named]
+    return [part % {name: ", ".join(map(isolated, list(named)[:MAX_NAMED]))} for part, name, named in parts if named]
 
 
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:

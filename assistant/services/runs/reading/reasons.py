@@ -18,6 +18,7 @@ from assistant.services.conversations.shares import state_of_call
 from assistant.services.conversations.tool_switch import ALL_TOOLS
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
+from assistant.services.text import isolated
 from assistant.services.toolpolicy.titles import titles_of
 
 # Names of a kind in one sentence, characters of each, and calls that are read, the newest.
@@ -119,10 +120,10 @@ def _sentence(
 ) -> str:
     if record.tools:
         sentence = _("This answer used %(tools)s, with data of %(tenant)s")
-        parts = [sentence % {"tools": _listed(map(title, record.tools)), "tenant": place}]
+        parts = [sentence % {"tools": _listed(map(title, record.tools)), "tenant": isolated(place)}]
     else:
         sentence = _("This answer used no tool: it comes from the model and this conversation with %(tenant)s")
-        parts = [sentence % {"tenant": place}]
+        parts = [sentence % {"tenant": isolated(place)}]
     if record.documents:
         parts.append(_("it cites %(documents)s") % {"documents": _listed(record.documents)})
     if record.files:
@@ -150,7 +151,7 @@ def _listed(names: Iterable[str], size: int = MAX_NAME) -> str:
     """Return the first of some names on one line, each with at most `size` characters, and how many there are more."""
     found = [" ".join(name.split()) for name in names]
     shown = [name if len(name) <= size else f"{name[: size - 1]}…" for name in found[:MAX_NAMES]]
-    listed = ", ".join(shown)
+    listed = ", ".join(map(isolated, shown))
     if len(found) == len(shown):
         return listed
     return _("%(names)s and %(count)s more") % {"names": listed, "count": len(found) - len(shown)}
