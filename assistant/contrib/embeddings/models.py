@@ -16,6 +16,9 @@ from assistant.models.tenants import Tenant
 class EmbeddingChoice(models.Model):
     """What embeds the documents of a tenant; the row without a tenant holds for all that have none of their own."""
 
+    # Row-level security lets all tenants read the row without a tenant.
+    is_for_all_without_tenant = True
+
     tenant = models.OneToOneField(
         Tenant,
         verbose_name=_("tenant"),

@@ -23,6 +23,7 @@ from assistant.services.jobs import jobs
 from assistant.services.knowledge.documents import add_document
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.ownership import deletable_models
+from assistant.services.tenancy.protected_tables import protected_tables
 from tests.base import Cast
 from tests.contrib.embeddings.conftest import embed
 from tests.contrib.embeddings.encoding import LettersEncoder
@@ -138,6 +139,16 @@ def test_a_provider_of_another_tenant_is_never_asked(cast: Cast, letters: Letter
     assert choice.choice_of(cast.acme.pk) is None
     with pytest.raises(ValidationError, match="another tenant"):
         EmbeddingChoice(provider=theirs, model="letters-1").full_clean()
+
+
+def test_each_table_has_a_policy_and_the_choice_for_all_is_for_all() -> None:
+    tables = {one.table: one.is_shared_without_tenant for one in protected_tables()}
+    own = {name: shared for name, shared in tables.items() if name.startswith("assistant_embeddings_")}
+    assert own == {
+        "assistant_embeddings_embeddingchoice": True,
+        "assistant_embeddings_embeddingindex": False,
+        "assistant_embeddings_passagevector": False,
+    }
 
 
 def test_vectors_go_with_their_tenant_and_are_in_no_export(cast: Cast, letters: LettersEncoder) -> None:
