@@ -25,8 +25,7 @@ from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.runs.extensions.added import extension_choices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switch_changes import ACTION, delete_switches, knows_tool, switch_target
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import ACTION, delete_switches, knows_tool, set_switch, switch_target
 
 
 def tool_choices() -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.memberships import add_member, find_user
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import set_switch
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.tenants import create_tenant
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import set_switch
 
 PROMPT = (
     "You are the assistant of {name}. Answer briefly, in the language of the question. Use your tools for what they "

@@ -128,6 +128,40 @@ def set_switches(
     return replace(made, overtaken=overtaken)
 
 
+class Overtaken(Exception):
+    """Somebody else has set the switch since it was shown."""
+
+
+def set_switch(
+    *,
+    actor: audit_trail.Actor,
+    tenant: Tenant,
+    assistant: Assistant | None,
+    tool: str,
+    policy: str,
+    reason: str = "",
+    until: datetime | None = None,
+    seen: int | None = None,
+) -> ToolSetting | None:
+    """Set the switch of a tool for a tenant or an assistant, from the next tool call on, in every process.
+
+    `policy` is "on", "ask" or "off"; "follow" deletes the stored switch and returns None. The others are as those of
+    `set_switches`.
+
+    Raises:
+        Overtaken: others have set it since `seen`.
+        ValueError: the tool or policy does not exist, the assistant belongs to another tenant, or a switch to delete
+            also stores settings or secrets; or the reason or end is not valid.
+    """
+    target = Target(tenant.pk, assistant.pk if assistant is not None else None, tool)
+    made = set_switches(actor=actor, targets=[target], policy=policy, reason=reason, until=until, seen=seen)
+    if made.overtaken:
+        raise Overtaken("somebody else has set this switch meanwhile")
+    if made.left:
+        raise ValueError("this switch holds settings; delete them first, or set it to on, ask or off")
+    return ToolSetting.objects.filter(tenant=tenant, assistant=assistant, tool=tool).first()
+
+
 def latest_version(*, tenants: Collection[int]) -> int:
     """Return what tells a page of these tenants' switches from later ones: the newest change that it shows."""
     newest = AuditEntry.objects.filter(tenant__in=tenants, action=ACTION).aggregate(Max("pk"))["pk__max"]

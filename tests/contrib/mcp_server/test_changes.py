@@ -19,7 +19,7 @@ from assistant.contrib.mcp_server.list_changes import MAX_STREAMS
 from assistant.models import ApiKey
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.knowledge.documents import add_document
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import set_switch
 from tests.base import Cast
 from tests.live import Server, serve
 from tests.mcp.talking import OLDER, Client, Json, events, headers, streaming

@@ -17,7 +17,7 @@ from assistant.models import Provider, ToolBlock, ToolCall, ToolSetting
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy.blocks import block_tool, blocks_for, unblock_tool
 from assistant.services.toolpolicy.policy import effective_tools
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import set_switch
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_answers import reply

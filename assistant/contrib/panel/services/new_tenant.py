@@ -26,7 +26,7 @@ from assistant.services.assistants.prompts import draft_prompt, publish_prompt, 
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.memberships import add_member
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.services.toolpolicy.switch_changes import set_switch
 
 # What a copy takes from the other tenant's row.
 _COPIED = ("ends_runs_on_tool_failure", "after_untrusted", "trusts_documents")

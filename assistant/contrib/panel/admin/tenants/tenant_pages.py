@@ -37,6 +37,7 @@ from assistant.contrib.panel.reports.home import HomeReport, home_report, last_c
 from assistant.contrib.panel.reports.needs import needs
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.contrib.panel.reports.tenants import tenant_reports
+from assistant.contrib.panel.services.assistant_board import board_of_assistants
 from assistant.contrib.panel.services.quota_report import use_of_members, use_of_tenant
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
@@ -45,7 +46,6 @@ from assistant.services.runs.extensions.kept_requests import LIFETIME
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switchboard import board_of_assistants
 
 Context = dict[str, Any]
 

@@ -25,11 +25,11 @@ from assistant.contrib.panel.admin.tools.wording import (
     undo_label,
 )
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
+from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.tool_board import BoardRow, read_board, tools_named
 from assistant.models import Tenant
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy.blocks import read_blocks
-from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import (
     POLICIES,
     Change,

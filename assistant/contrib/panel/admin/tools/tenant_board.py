@@ -14,12 +14,12 @@ from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.contrib.panel.admin.tools.board_changes import undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
+from assistant.contrib.panel.services.assistant_board import Cell, Row, board_of_assistants, reach_of
+from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.models import Assistant, Tenant
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import latest_change, latest_version
-from assistant.services.toolpolicy.switchboard import Cell, Overtaken, Row, board_of_assistants, reach_of, set_switch
+from assistant.services.toolpolicy.switch_changes import Overtaken, latest_change, latest_version, set_switch
 
 
 def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:

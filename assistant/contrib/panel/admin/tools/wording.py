@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from assistant.admin.base.names import state_word
+from assistant.contrib.panel.services.last_switches import LastSwitch
 from assistant.core.toolcalls.protocols import Policy
-from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.switch_changes import Change, LatestChange
 
 # Switches that a sentence names one by one.

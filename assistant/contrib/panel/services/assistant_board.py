@@ -1,25 +1,22 @@
-"""Sets one switch, and collects a tenant's switches for its page with the rule that decides each."""
+"""Collects a tenant's switches for its page, with the rule that decides each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import cast
 
 from django.db.models import Count, Q
 
+from assistant.contrib.panel.services.last_switches import LastSwitch, last_switches
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_reason, read_blocks
-from assistant.services.toolpolicy.last_switches import LastSwitch, last_switches
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
-from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from assistant.services.toolpolicy.switch_query import switch_of
 from assistant.toolkit import Tool
 
@@ -71,40 +68,6 @@ class Reach:
 
     members: int
     assistants: int
-
-
-class Overtaken(Exception):
-    """Somebody else has set the switch since it was shown."""
-
-
-def set_switch(
-    *,
-    actor: audit_trail.Actor,
-    tenant: Tenant,
-    assistant: Assistant | None,
-    tool: str,
-    policy: str,
-    reason: str = "",
-    until: datetime | None = None,
-    seen: int | None = None,
-) -> ToolSetting | None:
-    """Set the switch of a tool for a tenant or an assistant, from the next tool call on, in every process.
-
-    `policy` is "on", "ask" or "off"; "follow" deletes the stored switch and returns None. The others are as those of
-    `set_switches`.
-
-    Raises:
-        Overtaken: others have set it since `seen`.
-        ValueError: the tool or policy does not exist, the assistant belongs to another tenant, or a switch to delete
-            also stores settings or secrets; or the reason or end is not valid.
-    """
-    target = Target(tenant.pk, assistant.pk if assistant is not None else None, tool)
-    made = set_switches(actor=actor, targets=[target], policy=policy, reason=reason, until=until, seen=seen)
-    if made.overtaken:
-        raise Overtaken("somebody else has set this switch meanwhile")
-    if made.left:
-        raise ValueError("this switch holds settings; delete them first, or set it to on, ask or off")
-    return ToolSetting.objects.filter(tenant=tenant, assistant=assistant, tool=tool).first()
 
 
 def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
