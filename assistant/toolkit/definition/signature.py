@@ -213,6 +213,7 @@ def read_input_type(
     """Read a function that takes one value of `input_type`.
 
     The fields of an object are the model's parameters; a value of another type, such as a text, is the one parameter.
+    A second parameter named `context` that has no annotation takes the context.
 
     Raises:
         InvalidTool: the function takes no such value, or the type has no JSON Schema.
@@ -223,22 +224,28 @@ def read_input_type(
     except InvalidTool:
         hints = {}  # not needed: the input type is given, and the context is recognised by its annotation's text
     owner, parameters = _parameters(function)
+    if len(parameters) == 2 and (last := parameters[1]).name == "context" and last.annotation is last.empty:
+        # Of a lambda, which cannot say it.
+        hints = {**hints, last.name: ToolContext}
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     deps = tuple(one for p in parameters for one in deps_of(hints.get(p.name, p.annotation)))
     candidates = [p for p in parameters if p.name not in contexts]
     required = [p for p in candidates if p.default is p.empty]
     if not candidates or len(required) > 1 or (required or candidates)[0].kind not in by_name:
+        wanted = getattr(input_type, "__name__", input_type)
         raise InvalidTool(
-            f"{label}: exactly one parameter must take the {getattr(input_type, '__name__', input_type)}."
+            f"{label}: exactly one parameter must take the {wanted}, beside one for the context, which is annotated "
+            "ToolContext."
         )
     parameter = (required or candidates)[0]
     validator = type_adapter(label, input_type)
     if not is_object(label, validator):
         annotation = hints.get(parameter.name, parameter.annotation)
+        of_contexts = {name: hints[name] for name in contexts if name in hints}
         if annotation not in (parameter.empty, input_type):
             raise InvalidTool(f"{label}: its parameter {parameter.name!r} is no {input_type}, as input_type says.")
-        return read_signature(function, localns, {parameter.name: input_type})
+        return read_signature(function, localns, {parameter.name: input_type, **of_contexts})
     schema = schema_of(label, validator)
     return Signature(
         parameters=schema,

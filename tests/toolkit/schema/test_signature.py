@@ -503,6 +503,27 @@ def test_what_can_be_called_has_the_name_of_its_class_or_function() -> None:
     assert (made.name, made.parameters["properties"]) == ("remembered", {"n": {"type": "integer"}})
 
 
+@pytest.mark.parametrize(("input_type", "arguments"), [(str, {"value": "a"}), (Tree, {"value": 7})])
+async def test_a_lambda_of_a_value_and_the_context_is_a_tool(input_type: Any, arguments: dict[str, Any]) -> None:
+    made = Tool.from_function(
+        lambda value, context: f"{value} of {context.tenant.slug}",
+        name="tell",
+        description="Tell.",
+        input_type=input_type,
+    )
+    assert "context" not in str(made.parameters)
+    for tenant in ("acme", "globex"):
+        result = await ToolTester(made, tenant=tenant).call(arguments)
+        assert result.content.endswith(f" of {tenant}")
+
+
+def test_a_lambda_with_more_than_a_value_says_what_there_may_be() -> None:
+    with pytest.raises(
+        InvalidTool, match="must take the str, beside one for the context, which is annotated ToolContext"
+    ):
+        Tool.from_function(lambda one, two: one, name="tell", description="Tell.", input_type=str)
+
+
 async def test_an_input_type_can_be_taken_by_keyword_alone() -> None:
     def take(*, context: ToolContext, given: Given) -> str:
         return f"{given.n} {context.run_id}"
