@@ -25,6 +25,8 @@ Evidence = Literal["none", "weak", "good"]
 # share a common word with some passage, and few are near to one in meaning.
 _TENTHS_BY_WORDS = 7
 _TENTHS_BY_MEANING = 9
+# So many wordings must be measured by meaning; fewer are if the model failed in between.
+_LEAST_MEASURED = 10
 # Lines are kept for a day, or until a tenant has twice or half as many passages, or documents in more languages.
 _KEPT_SECONDS = 86_400
 _MAX_KEPT = 1_000
@@ -77,23 +79,36 @@ def lines_of(tenant_id: int, model: str = "") -> Lines:
     key = (tenant_id, size, languages, model)
     lines = _kept.get(key)
     if lines is None:
-        lines = _kept[key] = _lines(tenant_id, languages, model)
+        lines = _lines(tenant_id, languages, model)
+        if lines is None:
+            # The model cannot be asked just now: nothing is refused, and the lines are made by a later search.
+            return Lines(0.0, 0.0)
+        _kept[key] = lines
     return lines
 
 
-def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines:
+def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines | None:
     found = [
         search_fused(tenant_id=tenant_id, queries=queries, limit=5) for queries in _about_something_else(languages)
     ]
-    # Where the model does not understand a language, or cannot be asked now, words decide.
-    measured = [_measured(one) for one in found if one.model == model] or [_measured(one) for one in found]
+    if not model:
+        measured = [_coverage(one) for one in found]
+    else:
+        # Wordings in languages that the model does not understand were searched by words.
+        measured = [one.likeness for one in found if one.model == model]
+        if len(measured) < _LEAST_MEASURED:
+            return None
     tenths = _TENTHS_BY_MEANING if model else _TENTHS_BY_WORDS
     return Lines(min(statistics.quantiles(measured, n=10)[tenths - 1], max(measured)), max(measured))
 
 
 def _measured(fused: Fused) -> float:
     """Return how near the best passage is: by meaning and words, or where nothing ranks by meaning by words alone."""
-    return fused.likeness if fused.model else max((hit.coverage for hit in fused.hits), default=0.0)
+    return fused.likeness if fused.model else _coverage(fused)
+
+
+def _coverage(fused: Fused) -> float:
+    return max((hit.coverage for hit in fused.hits), default=0.0)
 
 
 def _about_something_else(languages: frozenset[str]) -> list[list[str]]:

@@ -19,11 +19,15 @@ from tests.base import Cast
 NEAR: dict[str, float] = {}
 FAR = 0.2
 ASKED = ("tap", "pump", "valve", "class", "VX", "max_flow")
-SAID = {"understands_all": True, "silent": False}
+SAID = {"understands_all": True, "silent": False, "fails on other subjects": False}
 
 
 def ranking(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
-    if SAID["silent"]:
+    if (
+        SAID["silent"]
+        or "understands no pump" in queries[0]
+        or (SAID["fails on other subjects"] and not any(word in queries[0] for word in ASKED))
+    ):
         return None
     rows = Passage.objects.filter(tenant_id=tenant_id)
     is_asked = any(word in query for word in ASKED for query in queries)
@@ -41,7 +45,7 @@ def added() -> Iterator[None]:
     rank_with(before)
     evidence._kept.clear()
     NEAR.clear()
-    SAID.update(understands_all=True, silent=False)
+    SAID.update({"understands_all": True, "silent": False, "fails on other subjects": False})
 
 
 @pytest.fixture
@@ -103,3 +107,17 @@ def test_lines_are_drawn_by_what_the_ranking_says_of_other_subjects(valves: Cast
     NEAR.update({"valve": near, "pump": 0.1, "VX": 0.1})
     assert find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence == expected
     assert [key[-1] for key in evidence._kept] == ["m 1"]
+
+
+def test_where_the_ranking_fails_while_lines_are_drawn_nothing_is_refused_and_none_are_kept(valves: Cast) -> None:
+    SAID["fails on other subjects"] = True
+    NEAR.update({"valve": 0.1, "pump": 0.1, "VX": 0.1})
+    assert find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence == "good"
+    assert not evidence._kept
+
+
+def test_a_question_that_the_ranking_does_not_understand_is_judged_by_words(valves: Cast) -> None:
+    asked = "understands no pump, marimba, zither or xylophone"
+    assert find(tenant_id=valves.acme.pk, queries=[asked], limit=5).hits
+    ((key, lines),) = evidence._kept.items()
+    assert key[-1] == "" and lines.upper < 0.2
