@@ -18,7 +18,7 @@ CORE = {
     "ChatClient": Counts(files=49, functions=256, moves=186),
 }
 WITH_APPS = {
-    "switch flipped": Counts(files=20, functions=45, moves=28),
+    "switch flipped": Counts(files=19, functions=45, moves=27),
     "MCP call": Counts(files=87, functions=305, moves=221),
     "widget token": Counts(files=50, functions=122, moves=87),
     "Responses": Counts(files=144, functions=565, moves=431),
