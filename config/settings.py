@@ -24,6 +24,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
+from assistant.contrib.deploy.defaults import *  # noqa: E402, F403
 from assistant.contrib.docs.defaults import *  # noqa: E402, F403
 from assistant.contrib.embeddings.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
