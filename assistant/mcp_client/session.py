@@ -28,7 +28,7 @@ from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.error_mapping import call_failure_of, failure_of
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.handlers import NO_HANDLERS, Handlers, LogLevel
-from assistant.mcp_client.progress import throttled
+from assistant.mcp_client.progress import ThrottledProgress
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.results import convert_result, without_value
 from assistant.mcp_client.schema_process import fits
@@ -165,11 +165,13 @@ class RemoteSession:
             NeedsAnswer: the server has asked what `questions` cannot answer. Its own result is not used.
             RemoteFailure: there is no result.
         """
-        listener = throttled(progress) if progress is not None else None
+        listener = ThrottledProgress(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
             with self._answering(questions):
                 result = await self._client.call_tool(name, arguments, progress_callback=listener, meta=sent)
+            if listener is not None:
+                await listener.flush()
         except asyncio.CancelledError:
             # The server may hang: this makes the next call list the tools first, which fails then.
             self._listed_at = -math.inf

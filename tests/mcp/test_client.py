@@ -12,7 +12,7 @@ import pytest
 from assistant.mcp_client import Command, Endpoint, Listing, RemoteFailure, SessionPool, ToolDefinition, connect
 from assistant.mcp_client import progress as progress_module
 from assistant.mcp_client import session as session_module
-from assistant.mcp_client.progress import throttled
+from assistant.mcp_client.progress import ThrottledProgress
 from assistant.mcp_client.transport import MAX_STREAMS
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.mcp.outside import Outside, outside
@@ -166,7 +166,9 @@ async def test_progress_is_passed_on(outsider: Outside) -> None:
     assert told == [(1, 2, "half")]
 
 
-async def test_progress_reports_are_rate_limited(outsider: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_progress_reports_are_rate_limited_and_the_last_is_told(
+    outsider: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress_module, "PAUSE_SECONDS", 600.0)
     told: list[str | None] = []
 
@@ -175,7 +177,7 @@ async def test_progress_reports_are_rate_limited(outsider: Outside, monkeypatch:
 
     async with connect(endpoint(outsider)) as session:
         assert (await session.call("babble", {}, progress=progress)).content == "done"
-    assert told == ["[31m0" + "x" * 295]
+    assert told == ["[31m0" + "x" * 295, "[31m1999" + "x" * 292]
 
 
 async def test_invalid_progress_is_ignored() -> None:
@@ -184,7 +186,7 @@ async def test_invalid_progress_is_ignored() -> None:
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total, message))
 
-    listener = throttled(progress)
+    listener = ThrottledProgress(progress)
     await listener(float("nan"), 1.0, "one")
     await listener(1.0, float("inf"), None)
     assert told == [(1.0, None, None)]
