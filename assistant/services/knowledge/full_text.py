@@ -196,7 +196,9 @@ def _had(stems: str, identifiers: Sequence[Sequence[frozenset[str]]]) -> int:
 
 
 def _coverage(stems: str, words: Sequence[Word]) -> float:
-    """Return the share of the words that a passage has, by their rarity."""
+    """Return the share of the words that a passage has, by their rarity; 0 without words, as of stop words only."""
+    if not words:
+        return 0.0
     had = frozenset(stems.split())
     return sum(word.rarity for word in words if not had.isdisjoint(word.stems)) / sum(word.rarity for word in words)
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def server() -> Iterator[FakeProvider]:
         yield provider
 
 
-def answer(*vectors: Any, tokens: int = 7) -> dict[str, Any]:
+def answer(*vectors: Any, tokens: float = 7) -> dict[str, Any]:
     data = [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)]
     return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
@@ -66,6 +67,9 @@ def test_a_busy_provider_is_asked_again(acme: Tenant, server: FakeProvider) -> N
         answer([float("inf")]),
         answer([1.0] * 9_000),
         answer([]),
+        answer([1e308, 1.0]),
+        answer([10**400]),
+        answer([1.0], tokens=float("inf")),
         {"data": "x"},
         [],
         "x",
@@ -92,6 +96,14 @@ def test_a_tenants_own_provider_is_guarded(acme: Tenant, server: FakeProvider, s
     with pytest.raises(EncoderFailed):
         ProviderEncoder(make_provider(acme, base_url=server.url), "m").encode_questions(["one"])
     assert not server.requests
+
+
+def test_the_label_of_a_provider_can_be_changed(acme: Tenant) -> None:
+    provider = make_provider(base_url="http://127.0.0.1:9/v1")
+    before = ProviderEncoder(provider, "m").name
+    provider.name = "Another label"
+    assert ProviderEncoder(provider, "m").name == before
+    assert ProviderEncoder(make_provider(base_url="http://127.0.0.1:9/v1"), "m").name != before
 
 
 def test_texts_are_read_as_wordpiece_reads_them() -> None:
@@ -133,6 +145,8 @@ def test_the_model_on_this_machine_knows_other_words() -> None:
 SLOW = """
 import sys, time
 for line in sys.stdin.buffer:
+    if b"nap" in line:
+        time.sleep(0.4)
     if b"hang" in line:
         time.sleep(60)
     if b"die" in line:
@@ -163,3 +177,14 @@ def test_a_child_that_hangs_dies_or_babbles_is_replaced(child: StandingChild, ta
     assert time.monotonic() - begun < 5
     assert first is not None and first.poll() is not None
     assert child.ask(b"three\n") == b"three\n"
+
+
+def test_who_waited_too_long_for_a_turn_leaves_the_child_alone(child: StandingChild) -> None:
+    assert child.ask(b"one\n") == b"one\n"
+    first = child._child
+    child._turn.acquire()
+    Timer(1.3, child._turn.release).start()
+    with pytest.raises(EncoderFailed, match="busy"):
+        child.ask(b"nap\n")
+    assert child.ask(b"two\n") == b"two\n"
+    assert child._child is first

@@ -21,10 +21,12 @@ from assistant.models import Document, Job, Tenant, UsageEntry
 from assistant.models.knowledge import Passage
 from assistant.services.jobs import jobs
 from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.fusion import search_fused
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.ownership import deletable_models
 from assistant.services.tenancy.protected_tables import protected_tables
 from tests.base import Cast
+from tests.contrib.embeddings import encoding
 from tests.contrib.embeddings.conftest import embed
 from tests.contrib.embeddings.encoding import LettersEncoder
 from tests.factories import make_provider
@@ -82,6 +84,34 @@ def test_a_failure_is_told_and_the_job_tried_again(cast: Cast, letters: LettersE
     asyncio.run(fill(cast.acme.pk, job.pk))
     index.refresh_from_db()
     assert index.problem == "" and index.built_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_vectors_of_another_length_are_refused_and_told(
+    cast: Cast, letters: LettersEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    embed(cast.acme)
+    monkeypatch.setattr(encoding, "DIMENSION", 16)
+    add_document(tenant=cast.acme, title="Two", text="A gate.")
+    job = Job.objects.get(name=FILL_JOB)
+    with pytest.raises(EncoderFailed, match="another length"):
+        asyncio.run(fill(cast.acme.pk, job.pk))
+    index = EmbeddingIndex.objects.get(tenant=cast.acme)
+    assert "another length" in index.problem
+    assert index.vectors.count() == 1
+    assert search_fused(tenant_id=cast.acme.pk, queries=["gate"], limit=5).hits
+
+
+def test_rows_of_another_length_are_not_compared(cast: Cast, letters: LettersEncoder) -> None:
+    for title in ("One", "Two", "Three"):
+        add_document(tenant=cast.acme, title=title, text=f"A vehicle, {title}.")
+    embed(cast.acme)
+    odd = PassageVector.objects.filter(tenant=cast.acme).order_by("pk").last()
+    assert odd is not None
+    PassageVector.objects.filter(pk=odd.pk).update(vector=b"\x01" * 16)
+    near = rank(tenant_id=cast.acme.pk, queries=["car"], limit=5)
+    assert near is not None and len(near.likeness) == 2 and odd.passage_id not in near.likeness
 
 
 def test_another_encoder_embeds_anew_while_the_old_index_serves(cast: Cast, letters: LettersEncoder) -> None:

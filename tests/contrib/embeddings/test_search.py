@@ -72,6 +72,16 @@ def test_what_is_best_by_words_keeps_a_place(cast: Cast, letters: LettersEncoder
     assert best.startswith("Zymurgy") and best in texts(cast.acme, query)
 
 
+@pytest.mark.parametrize("query", ["What can you do?", "???"])
+def test_a_wording_without_a_word_to_search_is_searched_by_meaning(
+    cast: Cast, letters: LettersEncoder, query: str
+) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    assert "vehicle" in texts(cast.acme, query, "Where does a vehicle park?")[0]
+    assert len(texts(cast.acme, query)) == 5
+
+
 def test_repeated_texts_are_shown_once(cast: Cast, letters: LettersEncoder) -> None:
     for title in ("One", "Two"):
         add_document(tenant=cast.acme, title=title, text="A vehicle needs a permit.")

@@ -76,16 +76,16 @@ async def fill(tenant_id: int, job: int) -> None:
     """Embed a tenant's passages batch by batch, so that other work gets its turn in between.
 
     Raises:
-        EncoderFailed: the encoder cannot be asked; the job is tried again later.
+        EncoderFailed: it cannot be asked, or makes vectors of another length than before; the job is tried again later.
     """
     set_tenants(tenant_id)
     while (batch := await in_database(next_batch, tenant_id=tenant_id)) is not None:
         try:
             encoded = await batch.encoder.encode([text for _, text in batch.passages])
+            await in_database(store, tenant_id=tenant_id, batch=batch, encoded=encoded)
         except EncoderFailed as exc:
             await in_database(_tell, tenant_id=tenant_id, index_id=batch.index.pk, problem=str(exc))
             raise
-        await in_database(store, tenant_id=tenant_id, batch=batch, encoded=encoded)
         if not await in_database(jobs.renew, tenant_id=tenant_id, pk=job, due_at=timezone.now() + LEASE):
             return  # another process does the job
     await in_database(_finish, tenant_id=tenant_id, job=job)
@@ -122,9 +122,17 @@ def lacking(*, index: EmbeddingIndex, languages: frozenset[str]) -> QuerySet[Pas
 
 
 def store(*, tenant_id: int, batch: Batch, encoded: Encoded) -> None:
-    """Store the vectors of a batch, without those of passages that were deleted meanwhile, and what they have cost."""
+    """Store the vectors of a batch, without those of passages that were deleted meanwhile, and what they have cost.
+
+    Raises:
+        EncoderFailed: they are of another length than those of the index: another model has the name of its encoder.
+    """
     vectors = {pk: vector for (pk, _), vector in zip(batch.passages, encoded.vectors, strict=True)}
     count_tokens(tenant_id=tenant_id, provider=batch.index.provider, model=batch.index.model, tokens=encoded.tokens)
+    rows = PassageVector.objects.filter(tenant_id=tenant_id, index=batch.index).order_by("pk")
+    first = rows.values_list("vector", flat=True).first()
+    if first is not None and any(len(vector) != len(first) for vector in vectors.values()):
+        raise EncoderFailed("The encoder's vectors have another length now. Embed anew, if its model was replaced.")
     try:
         with transaction.atomic():
             kept = Passage.objects.filter(tenant_id=tenant_id, pk__in=vectors).values_list("pk", flat=True)

@@ -43,7 +43,8 @@ class ProviderEncoder:
 
     @property
     def name(self) -> str:
-        return f"{self._model} of {self._provider.name} ({self._provider.pk})"
+        # Without the provider's label, which changes nothing about the vectors.
+        return f"{self._model} of provider {self._provider.pk}"
 
     async def encode(self, texts: Sequence[str]) -> Encoded:
         return await self._asked(texts, BATCH_SECONDS, BATCH_RETRIES)
@@ -88,7 +89,7 @@ def _encoded(answer: bytes, count: int) -> Encoded:
         rows = sorted(value["data"], key=lambda row: int(row["index"]))
         vectors = [_signed_bytes(row["embedding"]) for row in rows]
         tokens = int((value.get("usage") or {}).get("prompt_tokens") or 0)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as exc:
         raise EncoderAnswer("the answer holds no vectors") from exc
     if len(vectors) != count or len({len(vector) for vector in vectors}) != 1:
         raise EncoderAnswer("the answer holds other vectors than were asked for")

@@ -15,6 +15,8 @@ from assistant.contrib.embeddings.services.encoder import EncoderFailed
 # Environment variables for the child; others can contain secrets.
 _PASSED_VARIABLES = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 _MAX_HEAD = 32
+# A task that has less than this share of its time left, after others, is not begun: it would end a healthy program.
+_LEAST_SHARE = 0.25
 
 
 class StandingChild:
@@ -39,6 +41,8 @@ class StandingChild:
         if not self._turn.acquire(timeout=self._seconds):
             raise EncoderFailed("The model on this machine is busy.")
         try:
+            if until - time.monotonic() < _LEAST_SHARE * self._seconds:
+                raise EncoderFailed("The model on this machine is busy.")
             child = self._running()
             try:
                 return self._exchange(child, task, until)

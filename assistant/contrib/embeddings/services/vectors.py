@@ -56,8 +56,9 @@ def vectors_of(*, tenant_id: int, index_id: int) -> Vectors:
         if kept is not None and kept.version == version:
             _kept.move_to_end(key)
             return kept
-    found = list(rows.order_by("pk").values_list("passage_id", "vector")[:MAX_PASSAGES].iterator(chunk_size=2_000))
-    made = _made(version, [pk for pk, _ in found], [bytes(vector) for _, vector in found])
+    rows = rows.filter(pk__lte=version[1]).order_by("pk")
+    found = rows.values_list("passage_id", "vector")[:MAX_PASSAGES].iterator(chunk_size=2_000)
+    made = _made(version, [(pk, bytes(vector)) for pk, vector in found])
     _keep(key, made)
     return made
 
@@ -85,9 +86,13 @@ def nearest(vectors: Vectors, asked: Sequence[bytes], limit: int) -> dict[int, f
     return {int(vectors.passages[at]): float(likeness[at]) for at in best}
 
 
-def _made(version: tuple[int, int], passages: Sequence[int], vectors: Sequence[bytes]) -> Vectors:
-    dimension = len(vectors[0]) if vectors else 0
-    rows = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(passages), dimension)
+def _made(version: tuple[int, int], found: Sequence[tuple[int, bytes]], dimension: int | None = None) -> Vectors:
+    """Return vectors as they are compared, without those of another length than the first or than is given."""
+    if dimension is None:
+        dimension = len(found[0][1]) if found else 0
+    of_length = [(pk, vector) for pk, vector in found if len(vector) == dimension]
+    passages = [pk for pk, _ in of_length]
+    rows = np.frombuffer(b"".join(vector for _, vector in of_length), dtype=np.int8).reshape(len(passages), dimension)
     lengths = np.concatenate(
         [
             np.linalg.norm(rows[at : at + _CHUNK].astype(np.float32), axis=1)
