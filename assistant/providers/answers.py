@@ -230,7 +230,7 @@ async def first_failure(
     begun = _Begun(source, [])
     response.extensions[_BEGUN] = begun
     size = 0
-    while size <= MAX_FIRST_BYTES and (part := await source.read()):
+    while size <= MAX_FIRST_BYTES and (part := await _part_of(source)):
         begun.parts.append(part)
         size += len(part)
         try:
@@ -244,6 +244,15 @@ async def first_failure(
         if assembler.take() or assembler.is_ended or reader.is_done or reader.failure:
             break
     return None
+
+
+async def _part_of(source: BodySource) -> bytes:
+    """Return the next part; a source that fails, or that nobody waits for any more, is closed."""
+    try:
+        return await source.read()
+    except BaseException:
+        await source.close()
+        raise
 
 
 def _content_type(response: httpx2.Response) -> str:

@@ -26,7 +26,7 @@ _KEYS = re.compile(
     r"\b(?:sk|pk|rk|gsk|key|xai|hf|nvapi)[-_][\w*.-]{6,}"
     r"|\b(?:AIza|eyJ)[\w*.-]{8,}"
     r"|\b(?:Bearer|Basic)\s+[\w*.+/=~-]{6,}"
-    r"|//[^/\s:@]+:[^/\s@]+@"
+    r"|//[^/\s:@]*:[^/\s@]+@"
     r"|(?<=[?&])[\w-]*(?:key|token|secret|signature)=[^&\s\"']+"
     r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{28,}",
 )

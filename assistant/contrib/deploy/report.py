@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -90,14 +90,38 @@ def _secrets() -> list[str]:
     values = [*named.values(), *(value for name, value in os.environ.items() if _SECRET_NAME.search(name))]
     texts = [text for value in values for text in (value if isinstance(value, list | tuple) else [value])]
     texts += [config.get("PASSWORD") for config in settings.DATABASES.values()]
-    texts += [urlsplit(value).password for value in os.environ.values() if "://" in value and "@" in value]
+    addresses = [*os.environ.values(), *_texts_of({name: getattr(settings, name, None) for name in dir(settings)})]
+    texts += [_password_of(value) for value in addresses if "://" in value and "@" in value]
     found = {text for text in texts if isinstance(text, str) and len(text) >= SHORTEST_SECRET}
     return sorted(found, key=len, reverse=True)
 
 
+def _texts_of(value: object) -> Iterator[str]:
+    """Yield the texts in a value of settings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts_of(one)
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from _texts_of(one)
+
+
+def _password_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).password
+    except ValueError:  # no address
+        return None
+
+
 def _last_lines(log: Path) -> list[str]:
     with log.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - MAX_BYTES))
-        text = file.read(MAX_BYTES).decode("utf-8", "replace")
+        start = max(0, file.seek(0, os.SEEK_END) - MAX_BYTES)
+        file.seek(start)
+        data = file.read(MAX_BYTES)
+    if start:  # in the midst of a line, whose secret may be cut
+        data = data.partition(b"\n")[2]
+    text = data.decode("utf-8", "replace")
     # A fence in the log would end the block.
     return text.replace("```", "'''").splitlines()[-MAX_LINES:]

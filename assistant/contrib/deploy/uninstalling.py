@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 from collections import Counter
@@ -14,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from django.apps import apps
-from django.conf import settings
+from django.conf import ENVIRONMENT_VARIABLE, settings
 from django.core.management import call_command
 from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
@@ -80,12 +81,15 @@ def foreign_migrations() -> list[str]:
 
 def project_files() -> list[EditedFile]:
     """Return the files of settings, addresses and the ASGI application that name the assistant."""
-    names = {settings.SETTINGS_MODULE, settings.ROOT_URLCONF}
+    module = os.environ[ENVIRONMENT_VARIABLE]
+    names = {module, settings.ROOT_URLCONF}
     for setting in ("ASGI_APPLICATION", "WSGI_APPLICATION"):
         names.add((getattr(settings, setting, None) or "").rpartition(".")[0])
     # Where `startproject` puts it; Django itself has no need of the setting.
-    names.add(f"{settings.SETTINGS_MODULE.rpartition('.')[0]}.asgi".removeprefix("."))
+    names.add(f"{module.rpartition('.')[0]}.asgi".removeprefix("."))
     paths = {Path(found.origin) for name in names if name and (found := _spec_of(name)) and found.origin}
+    # Settings are often several modules of one folder, of which one imports the others.
+    paths |= {path for one in paths if one.stem != "__init__" for path in one.parent.glob("*.py")}
     edited = (_edited(path) for path in sorted(paths))
     return [one for one in edited if one.after != one.before or one.rest]
 
@@ -100,22 +104,34 @@ def _spec_of(name: str) -> ModuleSpec | None:
 def _edited(path: Path) -> EditedFile:
     before = path.read_text()
     after = without_assistant(before)
-    rest = tuple(sorted({node.lineno for node in _naming(ast.parse(after))}))
-    return EditedFile(path, before, after, rest)
+    tree = ast.parse(after)
+    bound = _imported(ast.parse(before))
+    lines = {node.lineno for node in _naming(tree)}
+    lines |= {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
+    return EditedFile(path, before, after, tuple(sorted(lines)))
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    """Return the names that a module gets from the assistant."""
+    return {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if _is_ours((node.module or "") if isinstance(node, ast.ImportFrom) else alias.name)
+    }
 
 
 def remove_data() -> None:
-    """Delete the stored and the collected files, the tables, and what Django has noted of them.
+    """Delete the tables, what Django has noted of them, and the stored and the collected files.
 
     Raises:
         ValueError: migrations of the project's own build on ours.
     """
     if foreign := foreign_migrations():
         raise ValueError(f"These migrations of yours build on the assistant's: {', '.join(foreign)}.")
-    for field, name in stored_files():
-        field.storage.delete(name)
-    if (folder := collected_files()) is not None:
-        shutil.rmtree(folder)
+    # What is deleted last is what nothing brings back: a role that may not change the tables loses no file.
+    files = stored_files()
     if connection.vendor == "postgresql":
         row_level_security.remove()
     for label in sorted(labels(), key=lambda one: one == "assistant"):
@@ -125,6 +141,10 @@ def remove_data() -> None:
     if apps.is_installed("django.contrib.admin"):
         apps.get_model("admin.LogEntry").objects.filter(content_type__in=types).delete()
     types.delete()
+    for field, name in files:
+        field.storage.delete(name)
+    if (folder := collected_files()) is not None:
+        shutil.rmtree(folder)
 
 
 def without_assistant(source: str) -> str:
@@ -139,9 +159,13 @@ def without_assistant(source: str) -> str:
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     tree = ast.parse(source)
-    edits = sorted(_Edits(text, starts, tree).found(), reverse=True)
-    for start, end, replacement in edits:
-        text = text[:start] + replacement + text[end:]
+    done = 0
+    pieces = []
+    for start, end, replacement in sorted(_Edits(text, starts, tree).found(), key=lambda edit: (edit[0], -edit[1])):
+        if start >= done:  # else it lies within another
+            pieces += [text[done:start], replacement]
+            done = end
+    text = b"".join((*pieces, text[done:]))
     after = text.decode()
     try:
         ast.parse(after)
@@ -171,29 +195,38 @@ class _Edits:
     def _of_statement(self, statement: ast.stmt) -> Iterator[Edit]:
         match statement:
             case ast.ImportFrom(module=str(module)) if _is_ours(module):
-                yield self._whole(statement)
+                yield from self._whole(statement)
             case ast.Import(names=names) if all(_is_ours(one.name) for one in names):
-                yield self._whole(statement)
+                yield from self._whole(statement)
             case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("ASSISTANT_"):
-                yield self._whole(statement)
+                yield from self._whole(statement)
             case ast.Assign(value=ast.Constant(value=str(value))) if _is_ours(value):
-                yield self._whole(statement)
+                yield from self._whole(statement)
             case ast.Assign(
                 targets=[ast.Name(id=name)],
                 value=ast.Call(func=ast.Name(id="with_assistant"), args=[wrapped, *_]) as call,
             ):
                 if isinstance(wrapped, ast.Name) and wrapped.id == name:
-                    yield self._whole(statement)
+                    yield from self._whole(statement)
                 else:
                     yield (*self._place(call), self._source(wrapped))
             case ast.AugAssign(value=ast.List(elts=elements) | ast.Tuple(elts=elements)) if elements and all(
                 map(_names_it, elements)
             ):
-                yield self._whole(statement)
+                yield from self._whole(statement)
             case ast.Assign(value=value) | ast.AugAssign(value=value):
                 for node in ast.walk(value):
                     if isinstance(node, ast.List | ast.Tuple):
                         yield from self._of_elements(node.elts)
+
+    def _is_alone(self, statement: ast.stmt) -> bool:
+        """Return whether its lines hold no other statement."""
+        assert statement.end_lineno is not None and statement.end_col_offset is not None  # noqa: S101  # nosec B101
+        first = self._starts[statement.lineno - 1]
+        last = self._starts[statement.end_lineno - 1] + statement.end_col_offset
+        before = self._text[first : first + statement.col_offset]
+        after = self._text[last : self._starts[statement.end_lineno]]
+        return not before.strip() and not after.lstrip().startswith(b";")
 
     def _of_elements(self, elements: Sequence[ast.expr]) -> Iterator[Edit]:
         # A dictionary with such an element has a list of its own.
@@ -213,15 +246,20 @@ class _Edits:
                 comma = re.compile(rb"\s*,").match(self._text, end)
                 yield start, comma.end() if comma else end, b""
 
-    def _whole(self, statement: ast.stmt) -> Edit:
-        """The lines of a statement, with the blank ones before it if a blank one or nothing follows."""
+    def _whole(self, statement: ast.stmt) -> Iterator[Edit]:
+        """The lines of a statement, with the blank ones before it if a blank one or nothing follows.
+
+        Nothing if another statement is on one of the lines.
+        """
+        if not self._is_alone(statement):
+            return
         assert statement.end_lineno is not None  # noqa: S101 - parsed from text  # nosec B101
         end = self._starts[statement.end_lineno]
         line = statement.lineno - 1
         if not self._text[end:].partition(b"\n")[0].strip():
             while line and not self._text[self._starts[line - 1] : self._starts[line]].strip():
                 line -= 1
-        return self._starts[line], end, b""
+        yield self._starts[line], end, b""
 
     def _place(self, node: ast.expr) -> tuple[int, int]:
         assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101 - parsed  # nosec B101

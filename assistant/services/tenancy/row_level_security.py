@@ -68,10 +68,12 @@ def install(*, role: str, with_host: bool = False) -> list[str]:
 
 @transaction.atomic
 def remove() -> list[str]:
-    """Drop the policies; return the names of the tables."""
+    """Drop the policies; return the names of the tables that had them. Others may have a project's own."""
     _require_postgresql()
-    tables = protected_tables()
     with connection.cursor() as cursor:
+        cursor.execute("SELECT polrelid::regclass::text FROM pg_policy WHERE polname = %s", [POLICY])
+        named = {name.strip('"') for (name,) in cursor.fetchall()}
+        tables = [one for one in protected_tables() if one.table in named]
         for one in tables:
             for statement in (*_dropped(one), *_altered(one, "NO FORCE"), *_altered(one, "DISABLE")):
                 cursor.execute(statement)

@@ -47,10 +47,24 @@ def test_secrets_and_mail_addresses_are_masked(tmp_path: Path, settings: Any, mo
     for name, value in SECRETS.items():
         setattr(settings, name, value)
     monkeypatch.setenv("ASSISTANT_REDIS_URL", "redis://shop:two-words@cache.internal:6379/0")
+    settings.CACHES = {
+        **settings.CACHES,
+        "shared": {
+            "LOCATION": "redis://:three-words@cache:6379",
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        },
+    }
     monkeypatch.setenv("SHOP_API_TOKEN", "hundred-apples")
     log = tmp_path / "server.log"
-    told = [SECRETS["SECRET_KEY"], *SECRETS["ASSISTANT_FIELD_ENCRYPTION_KEYS"], "two-words", "hundred-apples"]
+    told = [
+        SECRETS["SECRET_KEY"],
+        *SECRETS["ASSISTANT_FIELD_ENCRYPTION_KEYS"],
+        "two-words",
+        "hundred-apples",
+        "three-words",
+    ]
     told += ["sk-proj-4f5a6b7c8d9e0f", "ann@example.com", "Bearer abc.def.ghi"]
+    told += ["redis://:four-words@elsewhere"]
     log.write_text("\n".join(f"refused: {one}" for one in told))
     report = written(tmp_path, "--log", str(log))
     assert report.count("refused:") == len(told)

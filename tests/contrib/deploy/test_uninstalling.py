@@ -8,11 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
-from assistant.contrib.deploy.uninstalling import without_assistant
+from assistant.contrib.deploy.uninstalling import project_files, without_assistant
+from assistant.services.tenancy import row_level_security
 from tests.docs.snippets import ROOT
 
 SAAS = (ROOT / "docs/saas.md").read_text()
@@ -67,6 +70,11 @@ print(json.dumps([
             'T = [{"OPTIONS": {"processors": ["a.b"]}}]\n',
         ),
         ('if DEMO:\n    APPS += ["assistant"]\n', 'if DEMO:\n    APPS += ["assistant"]\n'),
+        ("DEBUG = True; ASSISTANT_X = 1\n", "DEBUG = True; ASSISTANT_X = 1\n"),
+        (
+            'urlpatterns = [\n    path("", home),\n    path("help/", include(("assistant.urls", "assistant"))),\n]\n',
+            'urlpatterns = [\n    path("", home),\n]\n',
+        ),
         ('X = "größer"; Y = ["ä", "assistant"]\n', 'X = "größer"; Y = ["ä"]\n'),
     ],
 )
@@ -121,6 +129,38 @@ class Project:
             file.write('INSTALLED_APPS += ["assistant.contrib.deploy", "assistant.contrib.webhooks"]\n')
             file.write('MEDIA_ROOT = BASE_DIR / "media"\n')
         self.manage("migrate")
+
+
+def test_settings_of_several_modules_are_looked_at_and_what_is_left_is_named(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "split_settings"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "production.py").write_text("from split_settings.base import *\n")
+    (folder / "base.py").write_text(
+        'from assistant.environment import Environment\n\nenv = Environment()\nINSTALLED_APPS = ["assistant", "shop"]\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "split_settings.production")
+    settings.ROOT_URLCONF = settings.ASGI_APPLICATION = settings.WSGI_APPLICATION = ""
+    (edited,) = project_files()
+    assert edited.path == folder / "base.py"
+    assert edited.after == '\nenv = Environment()\nINSTALLED_APPS = ["shop"]\n'
+    assert edited.rest == (2,)
+
+
+@pytest.mark.services
+def test_row_level_security_of_the_project_itself_stays(transactional_db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE own_orders (id int)")
+        cursor.execute("ALTER TABLE own_orders ENABLE ROW LEVEL SECURITY")
+        try:
+            assert row_level_security.remove() == []
+            cursor.execute("SELECT relrowsecurity FROM pg_class WHERE relname = 'own_orders'")
+            assert cursor.fetchone() == (True,)
+        finally:
+            cursor.execute("DROP TABLE own_orders")
 
 
 @pytest.mark.once
