@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 from cachetools import TTLCache
 
 from assistant.models.knowledge import Passage
-from assistant.services.knowledge.full_text import Hit, languages_of_documents
-from assistant.services.knowledge.fusion import Fused, search_fused
+from assistant.services.knowledge.full_text import Hit, languages_of_documents, search
+from assistant.services.knowledge.fusion import POOL, Fused, fused, search_fused
+from assistant.services.knowledge.rankings import ranked_each
 
 Evidence = Literal["none", "weak", "good"]
 # How many tenths of the wordings about something else stay below the lower line, by words and by meaning: many of them
@@ -30,6 +32,8 @@ _LEAST_MEASURED = 10
 # Lines are kept for a day, or until a tenant has twice or half as many passages, or documents in more languages.
 _KEPT_SECONDS = 86_400
 _MAX_KEPT = 1_000
+# So long lines are not tried again, if the model could not be asked.
+_FAILED_SECONDS = 60
 _DEFAULT_LANGUAGE = "en"
 
 
@@ -49,27 +53,35 @@ class Findings:
     evidence: Evidence
 
 
-# By tenant, how many passages it has, their languages, and the model that ranks by meaning; "" is for words.
-_kept: TTLCache[tuple[int, int, frozenset[str], str], Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
+# A tenant, how many passages it has, their languages, and the model that ranks by meaning; "" is for words.
+_Key = tuple[int, int, frozenset[str], str]
+# Where there are no lines, nothing is refused.
+_NO_LINES = Lines(0.0, 0.0)
+_kept: TTLCache[_Key, Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
+_failed: TTLCache[_Key, Lines] = TTLCache(_MAX_KEPT, _FAILED_SECONDS)
+_being_drawn: set[_Key] = set()
+_lock = Lock()
 
 
 def find(*, tenant_id: int, queries: Sequence[str], limit: int) -> Findings:
     """Return the passages that a search finds, and whether they say anything about what was asked.
 
-    The first call for a tenant takes as long as some forty searches.
+    The first call for a tenant takes as long as some forty searches, but asks what ranks by meaning only once more.
     """
-    fused = search_fused(tenant_id=tenant_id, queries=queries, limit=limit)
-    if not fused.hits:
+    found = search_fused(tenant_id=tenant_id, queries=queries, limit=limit)
+    if not found.hits:
         return Findings((), "none")
-    measured = _measured(fused)
-    lines = lines_of(tenant_id, fused.model)
+    measured = _measured(found)
+    lines = lines_of(tenant_id, found.model)
     if measured < lines.lower:
         return Findings((), "none")
-    return Findings(fused.hits, "weak" if measured < lines.upper else "good")
+    return Findings(found.hits, "weak" if measured < lines.upper else "good")
 
 
 def lines_of(tenant_id: int, model: str = "") -> Lines:
     """Return a tenant's lines: what most wordings about something else stay below, and the most of one.
+
+    While another thread draws them, and for a minute after the model could not be asked, they refuse nothing.
 
     Args:
         model: what ranks by meaning, whose lines they are; without it, of the shares of words.
@@ -77,38 +89,66 @@ def lines_of(tenant_id: int, model: str = "") -> Lines:
     languages = languages_of_documents(tenant_id)
     size = Passage.objects.filter(tenant_id=tenant_id).count().bit_length()
     key = (tenant_id, size, languages, model)
-    lines = _kept.get(key)
-    if lines is None:
+    with _lock:
+        known = _kept.get(key) or _failed.get(key)
+        if known is not None:
+            return known
+        if key in _being_drawn:
+            # A model that answers slowly would hold one thread after the other.
+            return _NO_LINES
+        _being_drawn.add(key)
+    try:
         lines = _lines(tenant_id, languages, model)
-        if lines is None:
-            # The model cannot be asked just now: nothing is refused, and the lines are made by a later search.
-            return Lines(0.0, 0.0)
-        _kept[key] = lines
-    return lines
+        with _lock:
+            if lines is None:
+                _failed[key] = _NO_LINES
+            else:
+                _kept[key] = lines
+        return lines or _NO_LINES
+    finally:
+        with _lock:
+            _being_drawn.discard(key)
+
+
+def forget_lines() -> None:
+    """Draw all lines anew with the next searches."""
+    with _lock:
+        _kept.clear()
+        _failed.clear()
 
 
 def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines | None:
-    found = [
-        search_fused(tenant_id=tenant_id, queries=queries, limit=5) for queries in _about_something_else(languages)
-    ]
-    if not model:
-        measured = [_coverage(one) for one in found]
-    else:
-        # Wordings in languages that the model does not understand were searched by words.
-        measured = [one.likeness for one in found if one.model == model]
-        if len(measured) < _LEAST_MEASURED:
-            return None
+    questions = _about_something_else(languages)
     tenths = _TENTHS_BY_MEANING if model else _TENTHS_BY_WORDS
+    measured = _by_meaning(tenant_id, questions, model) if model else _by_words(tenant_id, questions)
+    if model and len(measured) < _LEAST_MEASURED:
+        return None
     return Lines(min(statistics.quantiles(measured, n=10)[tenths - 1], max(measured)), max(measured))
 
 
-def _measured(fused: Fused) -> float:
+def _by_words(tenant_id: int, questions: Sequence[Sequence[str]]) -> list[float]:
+    return [_coverage(search(tenant_id=tenant_id, queries=queries, limit=5)) for queries in questions]
+
+
+def _by_meaning(tenant_id: int, questions: Sequence[Sequence[str]], model: str) -> list[float]:
+    """Return how near the best passages are; nothing of questions in languages that the model does not understand."""
+    found = [
+        fused(near, tenant_id=tenant_id, queries=queries, limit=1)
+        for queries, near in zip(
+            questions, ranked_each(tenant_id=tenant_id, questions=questions, limit=POOL), strict=True
+        )
+        if near is not None
+    ]
+    return [one.likeness for one in found if one.model == model]
+
+
+def _measured(found: Fused) -> float:
     """Return how near the best passage is: by meaning and words, or where nothing ranks by meaning by words alone."""
-    return fused.likeness if fused.model else _coverage(fused)
+    return found.likeness if found.model else _coverage(found.hits)
 
 
-def _coverage(fused: Fused) -> float:
-    return max((hit.coverage for hit in fused.hits), default=0.0)
+def _coverage(hits: Sequence[Hit]) -> float:
+    return max((hit.coverage for hit in hits), default=0.0)
 
 
 def _about_something_else(languages: frozenset[str]) -> list[list[str]]:

@@ -39,6 +39,11 @@ class Fused:
 def search_fused(*, tenant_id: int, queries: Sequence[str], limit: int) -> Fused:
     """Return the tenant's passages that fit several wordings best, the best first, without repeated texts."""
     near = ranked(tenant_id=tenant_id, queries=queries, limit=POOL)
+    return fused(near, tenant_id=tenant_id, queries=queries, limit=limit)
+
+
+def fused(near: Ranked | None, *, tenant_id: int, queries: Sequence[str], limit: int) -> Fused:
+    """Return the tenant's passages that fit several wordings best, by words and by what a ranking has said of them."""
     scores = scores_of(tenant_id=tenant_id, queries=queries, also=near.likeness if near else ())
     if near is None or not near.likeness:
         return Fused(hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit))

@@ -27,10 +27,11 @@ class Ranked:
 class Ranking(Protocol):
     """Ranks the passages of a tenant, in a thread without an event loop."""
 
-    def __call__(self, *, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
-        """Return the `limit` nearest passages; None if it has nothing to say, and full text alone decides.
+    def __call__(self, *, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
+        """Return the `limit` passages that are nearest to the wordings of each question.
 
-        It must not raise where its model cannot be asked.
+        None stands for a question about which it has nothing to say, and full text alone decides. Where its model
+        cannot be asked it must not raise, and asks no more: it returns None for all.
         """
         ...
 
@@ -49,7 +50,12 @@ def rank_with(ranking: str | None) -> None:
 
 
 def ranked(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
-    """Return what the added ranking returns; None without one."""
+    """Return what the added ranking says of one question; None without one."""
+    return ranked_each(tenant_id=tenant_id, questions=[queries], limit=limit)[0]
+
+
+def ranked_each(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
+    """Return what the added ranking says of several questions at once; None of each without one."""
     if _ranking is None:
-        return None
-    return cast(Ranking, import_string(_ranking))(tenant_id=tenant_id, queries=queries, limit=limit)
+        return [None] * len(questions)
+    return cast(Ranking, import_string(_ranking))(tenant_id=tenant_id, questions=questions, limit=limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 
 from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB
+from assistant.contrib.embeddings.services.ranking import rank_each
 from assistant.models import Job, Tenant
-from assistant.services.knowledge import evidence
+from assistant.services.knowledge.evidence import forget_lines
+from assistant.services.knowledge.rankings import Ranked
 from tests.contrib.embeddings.encoding import LettersEncoder
 
 # Without the extra there is nothing to test.
@@ -24,13 +26,18 @@ def letters(settings: Any, db: None) -> Iterator[LettersEncoder]:
     settings.ASSISTANT_EMBEDDINGS = True
     made = LettersEncoder()
     choice.replace_encoders(lambda provider, model: made)
-    evidence._kept.clear()
+    forget_lines()
     yield made
     choice.replace_encoders(None)
     from assistant.contrib.embeddings.services import vectors
 
     vectors.forget()
-    evidence._kept.clear()
+    forget_lines()
+
+
+def rank(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+    """Return what is nearest to the wordings of one question."""
+    return rank_each(tenant_id=tenant_id, questions=[queries], limit=limit)[0]
 
 
 def embed(tenant: Tenant) -> None:

@@ -13,7 +13,7 @@ SENSES = {"car": "vehicle", "automobile": "vehicle", "yard": "premises", "firm":
 
 
 class LettersEncoder:
-    """Adds up hashes of four letters of each word; `fails` and `languages` can be set."""
+    """Adds up hashes of four letters of each word; `fails`, `fails_after` (requests) and `languages` can be set."""
 
     dimension = DIMENSION
 
@@ -22,13 +22,16 @@ class LettersEncoder:
         self.languages = languages
         self.tokens = tokens
         self.fails = False
+        self.fails_after: int | None = None
+        self.requests = 0
         self.asked: list[str] = []
 
     async def encode(self, texts: Sequence[str]) -> Encoded:
         return self.encode_questions(texts)
 
     def encode_questions(self, texts: Sequence[str]) -> Encoded:
-        if self.fails:
+        self.requests += 1
+        if self.fails or (self.fails_after is not None and self.requests > self.fails_after):
             raise EncoderFailed("It is out of order.")
         self.asked += texts
         return Encoded([vector(text) for text in texts], self.tokens * len(texts))

@@ -16,7 +16,6 @@ from assistant.contrib.embeddings.services import choice
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.filling import fill, plan_fills
-from assistant.contrib.embeddings.services.ranking import rank
 from assistant.models import Document, Job, Tenant, UsageEntry
 from assistant.models.knowledge import Passage
 from assistant.services.jobs import jobs
@@ -27,7 +26,7 @@ from assistant.services.privacy.ownership import deletable_models
 from assistant.services.tenancy.protected_tables import protected_tables
 from tests.base import Cast
 from tests.contrib.embeddings import encoding
-from tests.contrib.embeddings.conftest import embed
+from tests.contrib.embeddings.conftest import embed, rank
 from tests.contrib.embeddings.encoding import LettersEncoder
 from tests.factories import make_provider
 

@@ -12,7 +12,6 @@ import pytest
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services import choice
-from assistant.contrib.embeddings.services.ranking import rank
 from assistant.contrib.embeddings.services.vectors import vectors_of
 from assistant.contrib.evaluations.services.knowledge_evaluation import evaluate, read_cases
 from assistant.models import Document, Tenant
@@ -23,7 +22,7 @@ from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.fusion import search_fused
 from benchmarks.knowledge.corpus import cases, documents
 from tests.base import Cast
-from tests.contrib.embeddings.conftest import embed
+from tests.contrib.embeddings.conftest import embed, rank
 from tests.contrib.embeddings.encoding import LettersEncoder
 
 # EMBEDDING_TRIES=10000 makes as many tries as the goal asks for.
@@ -112,6 +111,39 @@ def test_words_alone_decide_while_the_encoder_is_out_of_order(cast: Cast, letter
     letters.fails = True
     assert "gate 7" in texts(cast.acme, "gate 7")[0]
     assert texts(cast.acme, "automobile") == []
+
+
+def test_the_first_search_of_a_tenant_asks_twice(cast: Cast, letters: LettersEncoder) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    letters.requests = 0
+    for _ in range(2):
+        assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+    # One request for each search, and one for all lines together.
+    assert letters.requests == 3
+
+
+def test_while_the_encoder_is_out_of_order_lines_by_words_do_not_ask_it(cast: Cast, letters: LettersEncoder) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    letters.fails = True
+    letters.requests = 0
+    assert find(tenant_id=cast.acme.pk, queries=["gate 7"], limit=5).evidence == "good"
+    assert letters.requests == 1
+
+
+def test_an_encoder_that_fails_while_lines_are_drawn_is_asked_for_them_once_a_minute(
+    cast: Cast, letters: LettersEncoder
+) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    letters.requests = 0
+    letters.fails_after = 1
+    assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+    assert letters.requests == 2
+    letters.requests = 0
+    assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+    assert letters.requests == 1
 
 
 def test_nothing_is_compared_without_the_switches(cast: Cast, letters: LettersEncoder, settings: Any) -> None:

@@ -17,7 +17,7 @@ from tests.library.calling import call
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    evidence._kept.clear()
+    evidence.forget_lines()
 
 
 @pytest.fixture

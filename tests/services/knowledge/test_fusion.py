@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
+from django.db import connection
 
 from assistant.models.knowledge import Passage
 from assistant.services.knowledge import evidence, rankings
@@ -20,15 +23,24 @@ NEAR: dict[str, float] = {}
 FAR = 0.2
 ASKED = ("tap", "pump", "valve", "class", "VX", "max_flow")
 SAID = {"understands_all": True, "silent": False, "fails on other subjects": False}
+# Called with each question about another subject.
+OTHERS: list[Callable[[], object]] = []
 
 
-def ranking(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+def ranking(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> list[Ranked | None]:
+    return [ranked_one(tenant_id, queries) for queries in questions]
+
+
+def ranked_one(tenant_id: int, queries: Sequence[str]) -> Ranked | None:
     if (
         SAID["silent"]
         or "understands no pump" in queries[0]
         or (SAID["fails on other subjects"] and not any(word in queries[0] for word in ASKED))
     ):
         return None
+    if not any(word in queries[0] for word in ASKED):
+        for told in OTHERS:
+            told()
     rows = Passage.objects.filter(tenant_id=tenant_id)
     is_asked = any(word in query for word in ASKED for query in queries)
     near = NEAR if is_asked else {}
@@ -40,11 +52,12 @@ def ranking(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | N
 def added() -> Iterator[None]:
     before = rankings._ranking
     rank_with(f"{__name__}.ranking")
-    evidence._kept.clear()
+    evidence.forget_lines()
     yield
     rank_with(before)
-    evidence._kept.clear()
+    evidence.forget_lines()
     NEAR.clear()
+    OTHERS.clear()
     SAID.update({"understands_all": True, "silent": False, "fails on other subjects": False})
 
 
@@ -121,3 +134,34 @@ def test_a_question_that_the_ranking_does_not_understand_is_judged_by_words(valv
     assert find(tenant_id=valves.acme.pk, queries=[asked], limit=5).hits
     ((key, lines),) = evidence._kept.items()
     assert key[-1] == "" and lines.upper < 0.2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_lines_are_drawn_other_searches_go_on_without(valves: Cast) -> None:
+    NEAR.update({"valve": 0.1, "pump": 0.1, "VX": 0.1})
+    begun = Event()
+    may_end = Event()
+    asked: list[int] = []
+
+    def wait() -> None:
+        asked.append(1)
+        begun.set()
+        may_end.wait(10)
+
+    OTHERS.append(wait)
+
+    def searched() -> str:
+        try:
+            return find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(searched)
+        assert begun.wait(10)
+        assert pool.submit(searched).result(5) == "good"
+        assert len(asked) == 1
+        OTHERS.clear()
+        may_end.set()
+        assert first.result(20) == "none"
+    assert searched() == "none"
