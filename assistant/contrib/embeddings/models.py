@@ -36,7 +36,8 @@ class EmbeddingChoice(models.Model):
         verbose_name=_("provider"),
         null=True,
         blank=True,
-        on_delete=models.CASCADE,
+        # Without its own choice a tenant's documents would go to the provider that is chosen for all.
+        on_delete=models.RESTRICT,
         related_name="+",
         help_text=_("It gets the text of all documents and questions. Empty: the model on this machine, for English."),
     )

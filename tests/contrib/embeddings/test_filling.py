@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services import choice
@@ -35,6 +36,7 @@ def waiting(cast: Cast) -> list[int]:
     return list(Job.objects.filter(name=FILL_JOB, state=Job.State.WAITING).values_list("tenant_id", flat=True))
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_document_orders_its_embedding_once(cast: Cast, letters: LettersEncoder, settings: Any) -> None:
     add_document(tenant=cast.acme, title="One", text="A vehicle.")
     add_document(tenant=cast.acme, title="Two", text="A gate.")
@@ -54,6 +56,20 @@ def test_documents_from_before_are_planned(cast: Cast, letters: LettersEncoder, 
     assert plan_fills() == 1
     assert waiting(cast) == [cast.acme.pk]
     assert plan_fills() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_embedding_is_ordered_once_a_document_is_committed(cast: Cast, letters: LettersEncoder) -> None:
+    """Before, a job that runs meanwhile would not see the document, and end as if nothing were left to do."""
+    with transaction.atomic():
+        add_document(tenant=cast.acme, title="One", text="A vehicle.")
+        assert waiting(cast) == []
+    assert waiting(cast) == [cast.acme.pk]
+    Job.objects.filter(name=FILL_JOB).delete()
+    with transaction.atomic():
+        EmbeddingChoice.objects.create(tenant=cast.acme)
+        assert waiting(cast) == []
+    assert waiting(cast) == [cast.acme.pk]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,6 +129,7 @@ def test_rows_of_another_length_are_not_compared(cast: Cast, letters: LettersEnc
     assert near is not None and len(near.likeness) == 2 and odd.passage_id not in near.likeness
 
 
+@pytest.mark.django_db(transaction=True)
 def test_another_encoder_embeds_anew_while_the_old_index_serves(cast: Cast, letters: LettersEncoder) -> None:
     provider = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1")
     newer = LettersEncoder("letters 2")
@@ -129,6 +146,7 @@ def test_another_encoder_embeds_anew_while_the_old_index_serves(cast: Cast, lett
     assert [one.encoder for one in EmbeddingIndex.objects.filter(tenant=cast.acme)] == ["letters 2"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_switch_deletes_the_vectors(cast: Cast, letters: LettersEncoder) -> None:
     add_document(tenant=cast.acme, title="One", text="A vehicle.")
     embed(cast.acme)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
-from assistant.models import AuditEntry
+from assistant.contrib.embeddings.services.choice import choice_of
+from assistant.models import Assistant, AuditEntry, Provider
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
 from tests.contrib.embeddings.conftest import embed
@@ -71,6 +73,34 @@ def test_an_admin_chooses_for_their_own_tenant_and_audited(cast: Cast, letters: 
     amy.post(f"{CHOICES}add/", {**sent, "provider": provider.pk})
     assert EmbeddingChoice.objects.get().provider == provider
     assert AuditEntry.objects.filter(tenant=cast.acme, action="embeddingchoice.add").count() == 1
+
+
+def test_a_provider_that_embeds_is_not_deleted_and_its_documents_go_to_no_other(
+    cast: Cast, letters: LettersEncoder
+) -> None:
+    for_all = make_provider(base_url="http://127.0.0.1:9/v1")
+    own = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1")
+    EmbeddingChoice.objects.create(provider=for_all, model="m")
+    EmbeddingChoice.objects.create(tenant=cast.acme, provider=own, model="m")
+    Assistant.objects.all().delete()
+    for user, provider in ((cast.amy, own), (cast.root, for_all)):
+        address = f"/admin/assistant/provider/{provider.pk}/delete/"
+        kept_by = signed_in(user).get(address).context["protected"]
+        assert [True for one in kept_by if "mbedding choice" in str(one)] == [True]
+        signed_in(user).post(address, {"post": "yes"})
+    chosen = {tenant: choice_of(tenant.pk) for tenant in (cast.acme, cast.globex)}
+    assert {tenant: one and one.provider for tenant, one in chosen.items()} == {cast.acme: own, cast.globex: for_all}
+    EmbeddingChoice.objects.filter(tenant=cast.acme).delete()
+    signed_in(cast.amy).post(f"/admin/assistant/provider/{own.pk}/delete/", {"post": "yes"})
+    assert not Provider.objects.filter(pk=own.pk).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tenant_is_deleted_with_its_choice_and_provider(cast: Cast, letters: LettersEncoder) -> None:
+    own = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1")
+    EmbeddingChoice.objects.create(tenant=cast.acme, provider=own, model="m")
+    cast.acme.delete()
+    assert not EmbeddingChoice.objects.exists() and not Provider.objects.filter(pk=own.pk).exists()
 
 
 def test_an_operator_chooses_once_for_all(cast: Cast, letters: LettersEncoder) -> None:

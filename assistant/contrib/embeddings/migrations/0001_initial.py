@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_on', models.BooleanField(default=True, help_text='Off: full text alone decides, and all vectors are deleted.', verbose_name='search by meaning')),
                 ('model', models.CharField(blank=True, help_text='As the provider names it.', max_length=200, verbose_name='embedding model')),
-                ('provider', models.ForeignKey(blank=True, help_text='It gets the text of all documents and questions. Empty: the model on this machine, for English.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.provider', verbose_name='provider')),
+                ('provider', models.ForeignKey(blank=True, help_text='It gets the text of all documents and questions. Empty: the model on this machine, for English.', null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='assistant.provider', verbose_name='provider')),
                 ('tenant', models.OneToOneField(blank=True, help_text='Empty: for all that have no choice of their own.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant', verbose_name='tenant')),
             ],
             options={

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
@@ -38,17 +40,27 @@ def embed_anew(*, tenant_id: int) -> None:
 
 def _document_saved(*, instance: Document, raw: bool, **_: Any) -> None:
     if settings.ASSISTANT_EMBEDDINGS and not raw:
-        order_fill(instance.tenant_id)
+        _order_after_commit(instance.tenant_id)
 
 
 def _choice_changed(*, instance: EmbeddingChoice, raw: bool = False, **_: Any) -> None:
     if not settings.ASSISTANT_EMBEDDINGS or raw:
         return
     if instance.tenant_id is not None:
-        if Tenant.objects.filter(pk=instance.tenant_id).exists():
-            order_fill(instance.tenant_id)
+        _order_after_commit(instance.tenant_id)
         return
     own = EmbeddingChoice.objects.filter(tenant=OuterRef("pk"))
     with_documents = Tenant.objects.filter(Exists(Document.objects.filter(tenant=OuterRef("pk"))))
     for tenant_id in with_documents.exclude(Exists(own)).values_list("pk", flat=True):
+        _order_after_commit(tenant_id)
+
+
+def _order_after_commit(tenant_id: int) -> None:
+    # A job that runs before would not see the change, and a second one is not ordered beside it.
+    transaction.on_commit(partial(_order_if_there, tenant_id))
+
+
+def _order_if_there(tenant_id: int) -> None:
+    """Order embedding, unless the tenant was deleted with its choice."""
+    if Tenant.objects.filter(pk=tenant_id).exists():
         order_fill(tenant_id)
