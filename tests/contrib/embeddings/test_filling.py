@@ -6,14 +6,16 @@ import asyncio
 import io
 import json
 import zipfile
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import timezone
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
-from assistant.contrib.embeddings.services import choice
+from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.filling import fill, plan_fills
@@ -56,6 +58,38 @@ def test_documents_from_before_are_planned(cast: Cast, letters: LettersEncoder, 
     assert plan_fills() == 1
     assert waiting(cast) == [cast.acme.pk]
     assert plan_fills() == 0
+
+
+def test_a_job_that_was_given_up_is_planned_again_an_hour_later(cast: Cast, letters: LettersEncoder) -> None:
+    add_document(tenant=cast.acme, title="One", text="A vehicle.")
+    EmbeddingIndex.objects.create(tenant=cast.acme, encoder=letters.name, problem="It is out of order.")
+    job = Job.objects.create(
+        tenant=cast.acme, name=FILL_JOB, due_at=timezone.now(), state=Job.State.FAILED, ended_at=timezone.now()
+    )
+    assert plan_fills() == 0
+    Job.objects.filter(pk=job.pk).update(ended_at=timezone.now() - timedelta(minutes=61))
+    assert plan_fills() == 1
+    assert waiting(cast) == [cast.acme.pk]
+    embed(cast.acme)
+    assert plan_fills() == 0
+
+
+def test_tenants_without_an_encoder_keep_no_other_from_its_turn(
+    cast: Cast, letters: LettersEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "MAX_PLANNED", 1)
+    for tenant in (cast.acme, cast.globex):
+        add_document(tenant=tenant, title="One", text="A vehicle.")
+    EmbeddingChoice.objects.create(is_on=False)
+    EmbeddingChoice.objects.create(tenant=cast.globex)
+    assert plan_fills() == 1
+    assert waiting(cast) == [cast.globex.pk]
+    Job.objects.filter(name=FILL_JOB).delete()
+    EmbeddingChoice.objects.filter(tenant=None).delete()
+    theirs = make_provider(cast.globex, base_url="http://127.0.0.1:9/v1")
+    EmbeddingChoice.objects.create(tenant=cast.acme, provider=theirs, model="m")
+    assert plan_fills() == 1
+    assert waiting(cast) == [cast.globex.pk]
 
 
 @pytest.mark.django_db(transaction=True)

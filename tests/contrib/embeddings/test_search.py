@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services import choice
@@ -167,6 +170,52 @@ def test_changed_documents_are_read_anew_and_deleted_ones_go(cast: Cast, letters
     embed(cast.acme)
     assert "rented" in texts(cast.acme, "automobile")[0]
     assert PassageVector.objects.count() == Passage.objects.filter(tenant=cast.acme).count()
+
+
+def test_only_new_vectors_are_read_while_none_is_deleted(cast: Cast, letters: LettersEncoder) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    index = EmbeddingIndex.objects.get(tenant=cast.acme)
+    before = vectors_of(tenant_id=cast.acme.pk, index_id=index.pk)
+    # Rows never change; a changed one shows whether it was read again.
+    first = PassageVector.objects.filter(tenant=cast.acme).order_by("pk")[0]
+    PassageVector.objects.filter(pk=first.pk).update(vector=b"\x01" * 256)
+    add_document(tenant=cast.acme, title="Fleet", text="A car can be rented.")
+    embed(cast.acme)
+    after = vectors_of(tenant_id=cast.acme.pk, index_id=index.pk)
+    assert len(after.passages) == len(after.rows) == len(after.scale) == len(before.passages) + 1
+    assert (after.rows[:-1] == before.rows).all() and (after.scale[:-1] == before.scale).all()
+    Document.objects.get(tenant=cast.acme, title="Garage").delete()
+    add_document(tenant=cast.acme, title="Vans", text="A van can be rented.")
+    embed(cast.acme)
+    anew = vectors_of(tenant_id=cast.acme.pk, index_id=index.pk)
+    assert anew.rows[0].tolist() == [1] * 256
+    assert sorted(anew.passages) == sorted(Passage.objects.filter(tenant=cast.acme).values_list("pk", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_searches_at_once_read_vectors_once(cast: Cast, letters: LettersEncoder) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    index = EmbeddingIndex.objects.get(tenant=cast.acme)
+    read: list[int] = []
+
+    def slowly(execute: Any, sql: str, *rest: Any) -> Any:
+        if '"vector"' in sql:
+            read.append(1)
+            time.sleep(0.3)
+        return execute(sql, *rest)
+
+    def count(_: int) -> int:
+        try:
+            with connection.execute_wrapper(slowly):
+                return len(vectors_of(tenant_id=cast.acme.pk, index_id=index.pk).passages)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(count, range(4))) == [13] * 4
+    assert len(read) == 1
 
 
 @pytest.mark.slow

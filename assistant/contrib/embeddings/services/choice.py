@@ -59,6 +59,12 @@ def wanted_encoder(tenant_id: int) -> tuple[EmbeddingChoice, Encoder] | None:
     return (choice, encoder) if choice is not None and encoder is not None else None
 
 
+def is_on_for_all() -> bool:
+    """Return whether documents of tenants without a choice of their own are embedded."""
+    chosen = EmbeddingChoice.objects.select_related("provider").filter(tenant=None).first() or EmbeddingChoice()
+    return chosen.is_on and encoder_of(chosen.provider, chosen.model) is not None
+
+
 def serving_index(tenant_id: int) -> EmbeddingIndex | None:
     """Return the vectors that a tenant's searches use: the newest that have been built; None if there are none."""
     if choice_of(tenant_id) is None:

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from itertools import islice
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services.changes import FILL_JOB, order_fill
-from assistant.contrib.embeddings.services.choice import wanted_encoder
+from assistant.contrib.embeddings.services.choice import is_on_for_all, wanted_encoder
 from assistant.contrib.embeddings.services.encoder import MAX_TEXTS, Encoded, Encoder, EncoderFailed
 from assistant.contrib.embeddings.services.spending import count_tokens
 from assistant.models import Document, Job, Tenant
@@ -33,8 +34,10 @@ logger = logging.getLogger(__name__)
 
 # How long a batch may take before another process does the job.
 LEASE = timedelta(minutes=3)
-# How often tenants with documents and without an index get a job, and how many at once.
+# How often tenants with documents and without a complete index get a job, and how many at once.
 PLAN_SECONDS, MAX_PLANNED = 60.0, 50
+# When a tenant whose job was given up gets another.
+AFTER_GIVING_UP = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +51,27 @@ class Batch:
 
 @recurs("embeddings.plan", seconds=PLAN_SECONDS, is_first_later=True)
 def plan_fills() -> int:
-    """Order the embedding of tenants that have documents and no index yet; return how many there were."""
+    """Order the embedding of tenants that have documents and no complete index; return how many there were.
+
+    One whose job was given up gets another after an hour.
+    """
     if not settings.ASSISTANT_EMBEDDINGS:
         return 0
     own = OuterRef("pk")
     tenants = Tenant.objects.filter(Exists(Document.objects.filter(tenant=own)), is_active=True)
-    tenants = tenants.exclude(Exists(EmbeddingIndex.objects.filter(tenant=own)))
-    tenants = tenants.exclude(Exists(EmbeddingChoice.objects.filter(tenant=own, is_on=False)))
-    tenants = tenants.exclude(Exists(Job.objects.filter(tenant=own, name=FILL_JOB, state=Job.State.WAITING)))
-    found = list(tenants.order_by("pk").values_list("pk", flat=True)[:MAX_PLANNED])
-    ordered = [pk for pk in found if wanted_encoder(pk) is not None]
+    indexes = EmbeddingIndex.objects.filter(tenant=own)
+    tenants = tenants.filter(~Exists(indexes.filter(built_at__isnull=False)) | Exists(indexes.filter(built_at=None)))
+    choices = EmbeddingChoice.objects.filter(tenant=own)
+    if is_on_for_all():
+        tenants = tenants.exclude(Exists(choices.filter(is_on=False)))
+    else:
+        tenants = tenants.filter(Exists(choices.filter(is_on=True)))
+    given_up = Q(state=Job.State.FAILED, ended_at__gte=timezone.now() - AFTER_GIVING_UP)
+    tenants = tenants.exclude(
+        Exists(Job.objects.filter(Q(state=Job.State.WAITING) | given_up, tenant=own, name=FILL_JOB))
+    )
+    found = tenants.order_by("pk").values_list("pk", flat=True)
+    ordered = list(islice((pk for pk in list(found) if wanted_encoder(pk) is not None), MAX_PLANNED))
     for pk in ordered:
         order_fill(pk)
     return len(ordered)

@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 from django.conf import settings
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet
 from numpy.typing import NDArray
 
 from assistant.contrib.embeddings.models import PassageVector
@@ -43,24 +44,64 @@ class Vectors:
 
 _kept: OrderedDict[tuple[int, int], Vectors] = OrderedDict()
 _lock = Lock()
+# Of a tenant and index whose vectors are being read: who needs them too waits, and none reads them beside.
+_reading: WeakValueDictionary[tuple[int, int], Lock] = WeakValueDictionary()
 
 
 def vectors_of(*, tenant_id: int, index_id: int) -> Vectors:
     """Return a tenant's vectors, from memory if nothing has changed."""
     rows = PassageVector.objects.filter(tenant_id=tenant_id, index_id=index_id)
-    seen = rows.aggregate(count=Count("pk"), newest=Max("pk"))
-    version = (seen["count"], seen["newest"] or 0)
     key = (tenant_id, index_id)
+    version = _version_of(rows)
+    kept = _kept_of(key)
+    if kept is not None and kept.version == version:
+        return kept
+    with _lock:
+        reading = _reading.setdefault(key, Lock())
+    with reading:
+        # Another thread may have read them meanwhile.
+        version = _version_of(rows)
+        kept = _kept_of(key)
+        if kept is not None and kept.version == version:
+            return kept
+        made = _read(rows, version, kept)
+        _keep(key, made)
+        return made
+
+
+def _version_of(rows: QuerySet[PassageVector]) -> tuple[int, int]:
+    seen = rows.aggregate(count=Count("pk"), newest=Max("pk"))
+    return seen["count"], seen["newest"] or 0
+
+
+def _kept_of(key: tuple[int, int]) -> Vectors | None:
     with _lock:
         kept = _kept.get(key)
-        if kept is not None and kept.version == version:
+        if kept is not None:
             _kept.move_to_end(key)
-            return kept
-    rows = rows.filter(pk__lte=version[1]).order_by("pk")
-    found = rows.values_list("passage_id", "vector")[:MAX_PASSAGES].iterator(chunk_size=2_000)
-    made = _made(version, [(pk, bytes(vector)) for pk, vector in found])
-    _keep(key, made)
-    return made
+        return kept
+
+
+def _read(rows: QuerySet[PassageVector], version: tuple[int, int], kept: Vectors | None) -> Vectors:
+    """Return the vectors of a version; only the newer ones are read if all that are kept are still there."""
+    newest = version[1]
+    rows = rows.filter(pk__lte=newest).order_by("pk")
+    old = kept.version if kept is not None else (0, 0)
+    if kept is None or not kept.rows.size or rows.filter(pk__lte=old[1]).count() != old[0]:
+        return _made(version, _found(rows[:MAX_PASSAGES]))
+    further = _found(rows.filter(pk__gt=old[1])[: max(0, MAX_PASSAGES - old[0])])
+    newer = _made(version, further, kept.rows.shape[1])
+    return Vectors(
+        version,
+        np.concatenate([kept.passages, newer.passages]),
+        np.concatenate([kept.rows, newer.rows]),
+        np.concatenate([kept.scale, newer.scale]),
+    )
+
+
+def _found(rows: QuerySet[PassageVector]) -> list[tuple[int, bytes]]:
+    found = rows.values_list("passage_id", "vector").iterator(chunk_size=2_000)
+    return [(pk, bytes(vector)) for pk, vector in found]
 
 
 def forget() -> None:
