@@ -194,7 +194,7 @@ def test_embedding_anew_begins_from_nothing(cast: Cast, letters: LettersEncoder)
     for tenant in (cast.acme, cast.globex):
         add_document(tenant=tenant, title="One", text="A vehicle.")
         embed(tenant)
-    embed_anew(tenant_id=cast.acme.pk)
+    assert embed_anew(tenant=cast.acme, actor=None) is None
     assert [row.tenant_id for row in PassageVector.objects.all()] == [cast.globex.pk]
     assert waiting(cast) == [cast.acme.pk]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services.choice import choice_of
@@ -58,6 +60,25 @@ def test_embed_anew_is_for_ones_own_tenant_and_audited(cast: Cast, letters: Lett
     assert [row.tenant_id for row in PassageVector.objects.all()] == [cast.globex.pk]
     entry = AuditEntry.objects.get(action="embeddingindex.delete")
     assert (entry.tenant_id, entry.actor_id) == (cast.acme.pk, cast.amy.pk)
+
+
+def test_each_tenant_is_embedded_anew_once_an_hour(cast: Cast, letters: LettersEncoder) -> None:
+    embedded(cast)
+    own = EmbeddingIndex.objects.get(tenant=cast.acme)
+    amy = signed_in(cast.amy)
+    sent = {"action": "anew", "_selected_action": [own.pk]}
+    assert "embedded anew" in amy.post(INDEXES, sent, follow=True).content.decode()
+    embed(cast.acme)
+    own = EmbeddingIndex.objects.get(tenant=cast.acme)
+    theirs = EmbeddingIndex.objects.get(tenant=cast.globex)
+    both = {"action": "anew", "_selected_action": [own.pk, theirs.pk]}
+    page = signed_in(cast.root).post(INDEXES, both, follow=True).content.decode()
+    assert "The documents of Acme can be embedded anew again at" in page
+    assert "The documents of 1 tenant are embedded anew." in page
+    assert [row.tenant_id for row in PassageVector.objects.all()] == [cast.acme.pk]
+    AuditEntry.objects.filter(tenant=cast.acme).update(created_at=timezone.now() - timedelta(minutes=61))
+    amy.post(INDEXES, {"action": "anew", "_selected_action": [own.pk]})
+    assert not PassageVector.objects.exists()
 
 
 def test_an_admin_chooses_for_their_own_tenant_and_audited(cast: Cast, letters: LettersEncoder) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -19,7 +21,6 @@ from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.models.knowledge import Passage
-from assistant.services.tenancy import audit_trail
 
 
 class SwitchedAdmin(TenantScopedAdmin):
@@ -66,17 +67,20 @@ class EmbeddingIndexAdmin(SwitchedAdmin):
     @admin.action(description=gettext_lazy("Embed anew"), permissions=["anew"])
     def anew(self, request: HttpRequest, queryset: QuerySet[EmbeddingIndex]) -> None:
         tenants = {row.tenant_id: row.tenant for row in queryset.select_related("tenant")}
-        for tenant in tenants.values():
-            embed_anew(tenant_id=tenant.pk)
-            audit_trail.record(
-                actor=request.user, action="embeddingindex.delete", target=f"tenant {tenant.pk}", tenant=tenant
+        again_at = {tenant: embed_anew(tenant=tenant, actor=request.user) for tenant in tenants.values()}
+        for tenant, at in again_at.items():
+            if at is not None:
+                told = _("The documents of %(tenant)s can be embedded anew again at %(time)s: once an hour.")
+                shown = date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
+                self.message_user(request, told % {"tenant": tenant.name, "time": shown}, messages.WARNING)
+        begun = sum(at is None for at in again_at.values())
+        if begun:
+            told = ngettext(
+                "The documents of %(n)d tenant are embedded anew.",
+                "The documents of %(n)d tenants are embedded anew.",
+                begun,
             )
-        told = ngettext(
-            "The documents of %(n)d tenant are embedded anew.",
-            "The documents of %(n)d tenants are embedded anew.",
-            len(tenants),
-        )
-        self.message_user(request, told % {"n": len(tenants)})
+            self.message_user(request, told % {"n": begun})
 
 
 show_in_room("settings", EmbeddingChoice, after="provider")

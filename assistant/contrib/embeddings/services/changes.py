@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,15 @@ from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex
-from assistant.models import Document, Tenant
+from assistant.models import AuditEntry, Document, Tenant
 from assistant.services.jobs import jobs
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.audit_trail import Actor
 
 FILL_JOB = "embeddings.fill"
+# What the audit trail has of a tenant that was embedded anew, and how often that may be: a provider is paid for it.
+ANEW_ACTION = "embeddingindex.delete"
+ANEW_EVERY = timedelta(hours=1)
 
 
 def connect() -> None:
@@ -32,10 +38,23 @@ def order_fill(tenant_id: int) -> None:
     jobs.schedule(tenant_id=tenant_id, name=FILL_JOB, key="", due_at=timezone.now())
 
 
-def embed_anew(*, tenant_id: int) -> None:
-    """Delete a tenant's vectors and have its passages embedded from the beginning; until then words alone decide."""
-    EmbeddingIndex.objects.filter(tenant_id=tenant_id).delete()
-    order_fill(tenant_id)
+def embed_anew(*, tenant: Tenant, actor: Actor) -> datetime | None:
+    """Delete a tenant's vectors and have its passages embedded from the beginning; until then words alone decide.
+
+    Returns:
+        None; if that was done within the last hour, when it may be done again, and nothing is done.
+    """
+    with transaction.atomic():
+        # Two that come at once take turns.
+        Tenant.objects.select_for_update().get(pk=tenant.pk)
+        done = AuditEntry.objects.filter(tenant=tenant, action=ANEW_ACTION, created_at__gt=timezone.now() - ANEW_EVERY)
+        last = done.order_by("-created_at").first()
+        if last is not None:
+            return last.created_at + ANEW_EVERY
+        EmbeddingIndex.objects.filter(tenant=tenant).delete()
+        order_fill(tenant.pk)
+        audit_trail.record(actor=actor, action=ANEW_ACTION, target=f"tenant {tenant.pk}", tenant=tenant)
+    return None
 
 
 def _document_saved(*, instance: Document, raw: bool, **_: Any) -> None:
