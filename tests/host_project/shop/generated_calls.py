@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import random
+import re
 
 from django.db import connection
 
@@ -16,6 +17,8 @@ from assistant.toolkit import ToolError
 from preparing import prepare
 from staged import HIDDEN, SLUGS, context_for
 
+# In a column of numbers that no tool shows.
+HIDDEN_NUMBER = "777"
 CALLS = int(os.environ.get("GENERATED_CALLS", "2000"))
 TOOLS = [tool for tool in catalogue.registry() if tool.name.split("_")[0] in ("find", "get", "summarise")]
 
@@ -68,7 +71,12 @@ def foreign_to(slug, staged):
     (other,) = (one for one in SLUGS if one != slug)
     rows = staged[other].rows
     keys = [str(row.pk) for name in ("Customer", "Order") for row in rows[name]]
-    return [f'"{other}-', f'@{other}.example"', HIDDEN, "777", "Hidden", *keys]
+    return [f'"{other}-', f'@{other}.example"', HIDDEN, HIDDEN_NUMBER, "Hidden", *keys]
+
+
+def is_in(one, text):
+    """Whether a text has another; a number by itself, since random keys have its digits too."""
+    return re.search(rf"(?<![\w-]){HIDDEN_NUMBER}(?![\w-])", text) is not None if one == HIDDEN_NUMBER else one in text
 
 
 def database_user():
@@ -92,7 +100,7 @@ for _ in range(CALLS):
     ended[how] += 1
     # An error may repeat what the call has said, and nothing else.
     said = json.dumps(arguments, ensure_ascii=False)
-    found = [one for one in foreign_to(slug, staged) if one in text and (how == "ok" or one not in said)]
+    found = [one for one in foreign_to(slug, staged) if is_in(one, text) and (how == "ok" or not is_in(one, said))]
     if found or how == "failed":
         wrong.append([tool.name, arguments, how, text[:300], found])
 differing = []
