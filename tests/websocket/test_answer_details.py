@@ -122,13 +122,18 @@ async def test_nobody_rates_the_answers_of_others(
         assert "error" in (await rate(socket, thread, question.message_id, rating=1))["value"]
 
 
-async def test_no_number_leads_to_another_tenants_passage(
-    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
+async def prepare_returns(cast: Cast, fake_provider: FakeProvider) -> None:
+    """Give Acme a document on returns, and have the next answer search for it and cite it."""
     await in_db(switch_tool)(cast.acme, "search_docs")
     await in_db(add_document)(tenant=cast.acme, title="Returns", text="Fourteen days for returns.", is_trusted=True)
     fake_provider.call("search_docs", {"queries": ["returns"]})
     fake_provider.queue(citing("Fourteen days for returns."))
+
+
+async def test_no_number_leads_to_another_tenants_passage(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await prepare_returns(cast, fake_provider)
     async with open_socket(server.url, user=cast.alice) as socket:
         frames = await socket.ask("How long?", **HTML)
         (about, *_) = await details_of(socket)
@@ -170,10 +175,7 @@ async def test_an_answer_names_the_passages_of_attached_files_that_it_stands_on(
 async def test_why_names_tools_tenant_documents_and_what_was_left_out(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    await in_db(switch_tool)(cast.acme, "search_docs")
-    await in_db(add_document)(tenant=cast.acme, title="Returns", text="Fourteen days for returns.", is_trusted=True)
-    fake_provider.call("search_docs", {"queries": ["returns"]})
-    fake_provider.queue(citing("Fourteen days for returns."))
+    await prepare_returns(cast, fake_provider)
     async with open_socket(server.url, user=cast.alice) as socket:
         frames = await socket.ask("How long?", **HTML)
         (about, *_) = await details_of(socket)

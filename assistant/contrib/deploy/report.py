@@ -19,7 +19,8 @@ from assistant.optional_apps import installed, setting_names
 from assistant.providers.failure_masking import MASK, without_keys
 
 # The end of a log that is in a report.
-MAX_LINES, MAX_BYTES = 200, 64 * 1024
+MAX_LINES = 200
+MAX_BYTES = 64 * 1024
 # Shorter texts occur elsewhere by chance.
 SHORTEST_SECRET = 6
 _SECRET_NAME = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIAL|DSN", re.IGNORECASE)
@@ -86,12 +87,11 @@ def _settings() -> Iterator[str]:
 
 def _secrets() -> list[str]:
     """Return the secrets of the settings and the environment, the longest first."""
-    named = {name: getattr(settings, name, None) for name in dir(settings) if _SECRET_NAME.search(name)}
-    values = [*named.values(), *(value for name, value in os.environ.items() if _SECRET_NAME.search(name))]
-    texts = [text for value in values for text in (value if isinstance(value, list | tuple) else [value])]
+    own = {name: getattr(settings, name, None) for name in dir(settings)}
+    named = [*own.items(), *os.environ.items()]
+    texts: list[str | None] = [text for name, value in named if _SECRET_NAME.search(name) for text in _texts_of(value)]
     texts += [config.get("PASSWORD") for config in settings.DATABASES.values()]
-    addresses = [*os.environ.values(), *_texts_of({name: getattr(settings, name, None) for name in dir(settings)})]
-    texts += [_password_of(value) for value in addresses if "://" in value and "@" in value]
+    texts += [_password_of(text) for _, value in named for text in _texts_of(value) if "://" in text and "@" in text]
     found = {text for text in texts if isinstance(text, str) and len(text) >= SHORTEST_SECRET}
     return sorted(found, key=len, reverse=True)
 

@@ -233,7 +233,8 @@ class _Edits:
         ours = [isinstance(one, ast.Constant | ast.Call) and _names_it(one) for one in elements]
         place = 0
         for is_ours, run in groupby(ours):
-            first, place = place, place + len(list(run))
+            first = place
+            place += len(list(run))
             if not is_ours:
                 continue
             start = self._place(elements[first])[0]

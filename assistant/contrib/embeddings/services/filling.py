@@ -35,7 +35,8 @@ logger = logging.getLogger(__name__)
 # How long a batch may take before another process does the job.
 LEASE = timedelta(minutes=3)
 # How often tenants with documents and without a complete index get a job, and how many at once.
-PLAN_SECONDS, MAX_PLANNED = 60.0, 50
+PLAN_SECONDS = 60.0
+MAX_PLANNED = 50
 # When a tenant whose job was given up gets another.
 AFTER_GIVING_UP = timedelta(hours=1)
 

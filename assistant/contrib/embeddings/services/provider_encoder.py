@@ -23,8 +23,10 @@ from assistant.services.tenancy.url_guard import tenant_guard
 MAX_BYTES = 10 * 2**20
 MAX_DIMENSION = 8_192
 # A batch may be asked for again so often, by the client's own rules; a question that somebody waits for, once.
-BATCH_SECONDS, BATCH_RETRIES = 60.0, 3
-QUESTION_SECONDS, QUESTION_RETRIES = 5.0, 1
+BATCH_SECONDS = 60.0
+BATCH_RETRIES = 3
+QUESTION_SECONDS = 5.0
+QUESTION_RETRIES = 1
 
 
 class EncoderAnswer(Exception):
