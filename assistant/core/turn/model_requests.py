@@ -12,12 +12,13 @@ import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from cachetools import LRUCache
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import SUPERSEDED, TurnFailed
-from assistant.core.llm.protocol import UNAVAILABLE, UNREAD, Model, ModelError, ModelRequest, usage_of, usage_of_partial
+from assistant.core.llm.protocol import UNAVAILABLE, UNREAD, ModelError, ModelRequest, usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.turn.plan import Plan
@@ -47,6 +48,16 @@ class _Circuit:
     open_until: float = 0.0
 
 
+class HasCircuit(Protocol):
+    """What can be out of order: `circuit_key` distinguishes it, else its `provider` and `name`."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
 class Circuits:
     """The circuits of models, by address, key and name; the least recently used are forgotten.
 
@@ -58,7 +69,7 @@ class Circuits:
         self._clock = clock
         self._circuits: LRUCache[Hashable, _Circuit] = LRUCache(MAX_CIRCUITS)
 
-    def is_open(self, model: Model) -> bool:
+    def is_open(self, model: HasCircuit) -> bool:
         """Return whether a model should not be asked now. After the cooldown, False once, for a trial."""
         circuit = self._circuits.get(_key(model))
         if circuit is None or circuit.failures < MAX_FAILURES:
@@ -69,19 +80,19 @@ class Circuits:
         circuit.open_until = now + COOLDOWN_SECONDS  # for all but the run that tries it
         return False
 
-    def failed(self, model: Model) -> None:
+    def failed(self, model: HasCircuit) -> None:
         """Record that a model could not answer."""
         circuit = self._circuits.setdefault(_key(model), _Circuit())
         circuit.failures += 1
         circuit.open_until = self._clock() + COOLDOWN_SECONDS
 
-    def answered(self, model: Model) -> None:
+    def answered(self, model: HasCircuit) -> None:
         """Record that a model has answered."""
         if self._circuits:
             self._circuits.pop(_key(model), None)
 
 
-def _key(model: Model) -> Hashable:
+def _key(model: HasCircuit) -> Hashable:
     # Two tenants with one address and different keys do not share a circuit: a provider's limits are for each key.
     return getattr(model, "circuit_key", None) or (model.provider, model.name)
 

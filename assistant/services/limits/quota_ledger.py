@@ -117,19 +117,19 @@ def reserve_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int
 
 
 def settle(
-    *, tenant_id: int, user_id: UserId, began_at: datetime, reserved: tuple[int, int], spent: tuple[int, int]
+    *, tenant_id: int, user_id: UserId | None, began_at: datetime, reserved: tuple[int, int], spent: tuple[int, int]
 ) -> None:
     """Replace what was reserved for a run by what it used, each as (tokens, cost), in windows that are still current.
 
-    A run counts towards the day and month in which it began.
+    A run counts towards the day and month in which it began. What is done for no member, with None as `user_id`, counts
+    towards the tenant's quotas alone.
     """
     windows = Windows.at(began_at)
     tokens, cost = spent[0] - reserved[0], spent[1] - reserved[1]
     if not tokens and not cost:
         return
-    of_tenant, of_member = Q(user=None), Q(user=user_id)
-    for scope in (of_tenant, of_member):
-        QuotaUse.objects.filter(scope, tenant_id=tenant_id).update(
+    for user in dict.fromkeys((None, user_id)):
+        QuotaUse.objects.filter(Q(user=user), tenant_id=tenant_id).update(
             day_tokens=_add_if_current("day", windows.day, "day_tokens", tokens),
             day_cost=_add_if_current("day", windows.day, "day_cost", cost),
             month_tokens=_add_if_current("month", windows.month, "month_tokens", tokens),

@@ -18,6 +18,7 @@ from assistant.contrib.embeddings.services import embedded_worker
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.provider_encoder import ProviderEncoder
 from assistant.contrib.embeddings.services.standing_child import StandingChild
+from assistant.core.turn.model_requests import MAX_FAILURES
 from assistant.models import Tenant
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
@@ -88,6 +89,22 @@ def test_an_error_of_a_provider_names_no_key(acme: Tenant, server: FakeProvider)
     assert "sk-test" not in str(failed.value) and server.url not in str(failed.value)
     with pytest.raises(EncoderFailed, match="cannot be reached"):
         ProviderEncoder(make_provider(base_url="http://127.0.0.1:9/v1"), "m").encode_questions(["one"])
+
+
+def test_after_failures_in_a_row_questions_do_not_wait_for_a_provider(acme: Tenant, server: FakeProvider) -> None:
+    provider = make_provider(base_url=server.url)
+    for _ in range(MAX_FAILURES):
+        server.respond(401, {"error": {"message": "wrong key"}})
+        with pytest.raises(EncoderFailed, match="key"):
+            ProviderEncoder(provider, "m").encode_questions(["one"])
+    with pytest.raises(EncoderFailed, match="asked again later"):
+        ProviderEncoder(provider, "m").encode_questions(["one"])
+    assert len(server.requests) == MAX_FAILURES
+    # Another model, and passages in the background, have their own luck.
+    server.respond(200, answer([1.0]))
+    server.respond(200, answer([1.0]))
+    assert len(ProviderEncoder(provider, "n").encode_questions(["one"]).vectors) == 1
+    assert len(asyncio.run(ProviderEncoder(provider, "m").encode(["one"])).vectors) == 1
 
 
 def test_a_tenants_own_provider_is_guarded(acme: Tenant, server: FakeProvider, settings: Any) -> None:

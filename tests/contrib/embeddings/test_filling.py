@@ -19,7 +19,8 @@ from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.filling import fill, plan_fills
-from assistant.models import Document, Job, Tenant, UsageEntry
+from assistant.core.values.quota_kinds import WINDOWS, Windows
+from assistant.models import Document, Job, QuotaUse, Tenant, UsageEntry
 from assistant.models.knowledge import Passage
 from assistant.services.jobs import jobs
 from assistant.services.knowledge.documents import add_document
@@ -204,9 +205,18 @@ def test_what_a_provider_counts_is_the_tenants_usage(cast: Cast, letters: Letter
     prices = {"letters-1": {"input": 2, "output": 0}}
     provider = make_provider(base_url="http://127.0.0.1:9/v1", prices=prices)
     EmbeddingChoice.objects.create(provider=provider, model="letters-1")
+    windows = Windows.at(timezone.now())
+    began = {f"{window}_at": getattr(windows, window) for window in WINDOWS}
+    own = QuotaUse.objects.create(tenant=cast.acme, user=None, **began)
+    foreign = QuotaUse.objects.create(tenant=cast.globex, user=None, **began)
+    of_member = QuotaUse.objects.create(tenant=cast.acme, user=cast.alice, **began)
     add_document(tenant=cast.acme, title="One", text="A vehicle.")
     embed(cast.acme)
     rank(tenant_id=cast.acme.pk, queries=["car", "van"], limit=5)
+    for use in (own, foreign, of_member):
+        use.refresh_from_db()
+    assert (own.day_tokens, own.month_tokens, own.day_cost, own.month_cost) == (30, 30, 60, 60)
+    assert (foreign.month_tokens, of_member.month_tokens) == (0, 0)
     rows = UsageEntry.objects.filter(tenant=cast.acme).order_by("pk")
     assert [(row.input_tokens, row.cost, row.purpose) for row in rows] == [(10, 20, "embed"), (20, 40, "embed")]
 

@@ -13,6 +13,7 @@ import openai
 
 from assistant.contrib.embeddings.services.encoder import MAX_CHARACTERS, Encoded, EncoderFailed
 from assistant.core.llm.protocol import ModelError
+from assistant.core.turn.model_requests import Circuits
 from assistant.models import Provider
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of
 from assistant.providers.openai_wire.http_clients import client_of
@@ -28,6 +29,9 @@ BATCH_RETRIES = 3
 QUESTION_SECONDS = 5.0
 QUESTION_RETRIES = 1
 
+# Providers that have failed several times in a row: for a while nobody's search waits for them.
+_CIRCUITS = Circuits()
+
 
 class EncoderAnswer(Exception):
     """The provider's answer holds no vectors."""
@@ -42,6 +46,8 @@ class ProviderEncoder:
     def __init__(self, provider: Provider, model: str) -> None:
         self._provider = provider
         self._model = model
+        self.provider = provider.name
+        self.circuit_key = (provider.pk, provider.base_url, provider.api_key, model)
 
     @property
     def name(self) -> str:
@@ -52,7 +58,15 @@ class ProviderEncoder:
         return await self._asked(texts, BATCH_SECONDS, BATCH_RETRIES)
 
     def encode_questions(self, texts: Sequence[str]) -> Encoded:
-        return asyncio.run(self._asked(texts, QUESTION_SECONDS, QUESTION_RETRIES))
+        if _CIRCUITS.is_open(self):
+            raise EncoderFailed(f"{self._provider.name} has failed several times in a row, and is asked again later.")
+        try:
+            encoded = asyncio.run(self._asked(texts, QUESTION_SECONDS, QUESTION_RETRIES))
+        except EncoderFailed:
+            _CIRCUITS.failed(self)
+            raise
+        _CIRCUITS.answered(self)
+        return encoded
 
     async def _asked(self, texts: Sequence[str], seconds: float, retries: int) -> Encoded:
         body = {"model": self._model, "input": [text[:MAX_CHARACTERS] for text in texts], "encoding_format": "float"}
