@@ -391,7 +391,7 @@ class FollowedThreads:
             thread=asked or thread,
             log=log,
             send=self._send if asked == known else self._renaming(asked),
-            refresh=lambda: self._snapshot(thread_id),
+            refresh=lambda: self._snapshot(thread_id, with_added=not renders),
             settle=lambda: self._settle(thread_id),
             notice=lambda what, number: in_database(
                 thread_notice, member=self._member, thread_id=thread_id, number=number, what=what
@@ -441,11 +441,11 @@ class FollowedThreads:
     def _may_read(self, thread_id: uuid.UUID) -> MayRead:
         return lambda number: in_database(may_read_run, member=self._member, thread_id=thread_id, number=number)
 
-    async def _snapshot(self, thread_id: uuid.UUID) -> Snapshot:
+    async def _snapshot(self, thread_id: uuid.UUID, *, with_added: bool) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)
         if state is None:
             raise Refused("thread_not_found", gettext("There is no such conversation."))
-        stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
+        stored = await in_database(stored_thread, member=self._member, thread_id=thread_id, with_added=with_added)
         return build_snapshot(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
     async def _details(self, thread_id: uuid.UUID, number: int | None) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ async def run_entries(
 async def _snapshot(member: Member, key: RunKey) -> Snapshot:
     state = await in_database(run_state, key=key)
     thread_id = state.run.conversation_id
-    stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number)
+    stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number, with_added=True)
     return build_snapshot(state=state, log=await get_runs().log.open(key.thread), stored=stored)
 
 

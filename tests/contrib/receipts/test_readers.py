@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -14,11 +15,15 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from assistant.core.values.messages import ToolCall
-from assistant.models import Assistant, Conversation, Run, Tenant
+from assistant.models import Assistant, Conversation, Document, Run, Tenant
 from assistant.providers.scripted import ScriptedModel
 from assistant.services.conversations.shares import share_conversation
+from assistant.services.eventlog.log import ThreadLog
 from assistant.services.knowledge.documents import add_document
+from assistant.services.runs.reading import stored_thread as stored_threads
 from assistant.services.runs.reading.answer_details import answer_details
+from assistant.services.runs.reading.stored_thread import stored_thread
+from assistant.services.runs.reading.thread_snapshot import build_snapshot, thread_state
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
@@ -125,7 +130,67 @@ async def told_to_a_visitor(url: str, token: str) -> list[dict[str, Any]]:
         (after,) = (await socket.until_custom("message.details"))["value"]["messages"]
         await socket.attach(frames[0]["threadId"], render="html")
         (later,) = (await socket.until_custom("message.details"))["value"]["messages"]
-    return [*told, after["added"]["receipts"], later["added"]["receipts"]]
+        await socket.attach(frames[0]["threadId"])
+        (headless,) = added_in((await socket.until(is_snapshot))[-1]["messages"])
+    return [*told, after["added"]["receipts"], later["added"]["receipts"], headless["receipts"]]
+
+
+def is_snapshot(frame: dict[str, Any]) -> bool:
+    return bool(frame["type"] == "MESSAGES_SNAPSHOT")
+
+
+def added_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [message["metadata"]["added"] for message in messages if "added" in message.get("metadata", {})]
+
+
+def snapshot_of(member: Member, *, with_added: bool = True) -> list[dict[str, Any]]:
+    """Return the messages of the snapshot of a member's only thread, as they are sent."""
+    thread = Conversation.objects.get().pk
+    stored = stored_thread(member=member, thread_id=thread, with_added=with_added)
+    state = thread_state(member=member, thread_id=thread)
+    if state is None:
+        assert not stored.messages and not stored.added
+        return []
+    frames = build_snapshot(state=state, log=ThreadLog(), stored=stored).frames
+    (messages,) = [json.loads(frame)["messages"] for frame in frames if "MESSAGES_SNAPSHOT" in frame]
+    return list(messages)
+
+
+def test_a_snapshot_for_clients_without_details_has_what_the_reader_may_see_now(cast: Cast) -> None:
+    asked_by(cast, cast.alice)
+    member = reader(cast.alice)
+    (added,) = added_in(snapshot_of(member))
+    assert added["receipts"] == receipt_of(member) and OF_THE_ROW.search(json.dumps(added))
+    assert not added_in(snapshot_of(member, with_added=False)), "clients that render are sent message.details"
+    # Neither a tool that they may not use any more nor a document that was deleted is shown.
+    cast.alice.user_permissions.clear()
+    Document.objects.all().delete()
+    member = reader(User.objects.get(pk=cast.alice.pk))
+    (added,) = added_in(snapshot_of(member))
+    assert [mark["text"] for mark in added["receipts"]["marks"]] == VALUES
+    assert not OF_THE_ROW.search(json.dumps(added)), added
+    # Others have no thread, a key that reads its own runs has none of these, and off nothing is shown.
+    assert not snapshot_of(reader(cast.amy))
+    assert not snapshot_of(replace(member, key_id=1, scopes=frozenset({"chat"})))
+    Assistant.objects.update(extensions=[])
+    assert not added_in(snapshot_of(member))
+
+
+def test_a_long_thread_s_snapshot_has_the_details_of_its_newest_answers(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    permit(cast.alice)
+    script = [
+        step
+        for number in range(3)
+        for step in (ToolCall(f"call-{number}", "weigh_parcel", '{"number": 77}'), "It weighs 12.5 kg.")
+    ]
+    with answer_with(ScriptedModel(script)), ChatTester(cast.acme, cast.alice) as chat:
+        for question in ("What of it?", "Sure?", "And now?"):
+            chat.ask(question)
+    monkeypatch.setattr(stored_threads, "MAX_ADDED", 2)
+    answers = [message for message in snapshot_of(reader(cast.alice)) if message.get("content", "").endswith(".")]
+    assert [bool(message.get("metadata", {}).get("added")) for message in answers] == [False, True, True]
 
 
 @pytest.mark.parametrize("may_weigh", [True, False])

@@ -15,6 +15,7 @@ from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.models.runs import IS_ACTIVE
+from assistant.services.conversations.added_details import added_details
 from assistant.services.conversations.paths import NamedVersion, on_path, shown_tree, versions_of
 from assistant.services.conversations.stored_messages import to_message
 from assistant.services.tenancy.members import Member
@@ -23,6 +24,8 @@ from assistant.services.toolpolicy.titles import titles_of
 
 # A snapshot has the newest messages, up to this many.
 MAX_SNAPSHOT_MESSAGES = 1000
+# Of these, the newest answers have what optional apps add to them: a snapshot is one frame.
+MAX_ADDED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class StoredThread:
         versions: the messages that have several versions, by id.
         new_version: the same of the running answer, if it is one of several.
         last_run: the last run of the path that is shown, if the thread's last run is not on it.
+        added: what optional apps add to answers, by the ids of their messages, if it was asked for.
     """
 
     messages: list[Message]
@@ -46,6 +50,7 @@ class StoredThread:
     versions: Mapping[str, NamedVersion] = field(default_factory=dict)
     new_version: NamedVersion | None = None
     last_run: Run | None = None
+    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def readable_runs(member: Member) -> QuerySet[Run]:
@@ -58,11 +63,15 @@ def own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
     return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
 
-def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
+def stored_thread(
+    *, member: Member, thread_id: uuid.UUID, until: int | None = None, with_added: bool = False
+) -> StoredThread:
     """Return the stored part of a member's thread that they may read: the path that is shown.
 
     Args:
         until: the number of the run up to which it is wanted, on that run's own path; None for all.
+        with_added: whether to read what optional apps add to the newest `MAX_ADDED` answers, for clients that are not
+            sent `message.details`.
     """
     conversation = own_thread(member, thread_id).first()
     if conversation is None:
@@ -116,7 +125,17 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         {ids[place]: one for place, one in versions.items() if place in ids},
         versions.get(conversation.message_count) if conversation.message_count not in ids else None,
         _last_run(member, conversation, rows[0]) if rows and conversation.branches and until is None else None,
+        _added(member, rows) if with_added else {},
     )
+
+
+def _added(member: Member, newest: Iterable[MessageRow]) -> dict[str, dict[str, Any]]:
+    """Return what optional apps add to the newest answers of some messages, as far as the member may see it now."""
+    answers = [row for row in newest if row.role == MessageRow.Role.ASSISTANT and row.content and not row.is_superseded]
+    answers = answers[:MAX_ADDED]
+    runs = readable_runs(member).filter(pk__in={row.run_id for row in answers if row.run_id})
+    found = added_details(member=member, runs=runs)
+    return {row.message_id: found[row.run_id] for row in answers if row.run_id in found}
 
 
 def _path_of(conversation: Conversation, tree: Tree, until: int | None) -> Path:

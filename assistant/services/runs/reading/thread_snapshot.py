@@ -157,6 +157,8 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     for message in messages:
         if message["id"] in stored.stopped and message["role"] == "assistant":
             message["metadata"] = {**message.get("metadata", {}), "stopped": True}
+        if added := stored.added.get(message["id"]):
+            message["metadata"] = {**message.get("metadata", {}), "added": added}
     _add_versions(messages, stored, stored_ids)
     shown = run if state.is_running or stored.last_run is None else stored.last_run
     events: list[Event] = [
