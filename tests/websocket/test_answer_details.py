@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
-from assistant.models import Conversation, Feedback, Message, Provider, Run, Tenant, ToolCall
+from assistant.models import Conversation, Document, Feedback, Message, Provider, Run, Tenant, ToolCall
 from assistant.services.knowledge.documents import add_document
 from tests.agui import Frame
 from tests.base import Cast
@@ -192,6 +194,36 @@ async def test_why_names_tools_tenant_documents_and_what_was_left_out(
         "find parcel (off in this conversation)"
     )
     assert about["why"].endswith(f"; it cites Returns; left out: {left_out}.")
+
+
+async def test_why_names_documents_that_were_only_looked_at_while_the_reader_may_see_them(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await prepare_returns(cast, fake_provider)
+    for title, text in (("Shipping", "Returns go to Linz by parcel."), ("Warranty", "Broken lamps: see returns.")):
+        await in_db(add_document)(tenant=cast.acme, title=title, text=text, is_trusted=True)
+    rival = await in_db(add_document)(tenant=cast.globex, title="Rival", text="Returns.", is_trusted=True)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("How long?", **HTML)
+        (about, *_) = await details_of(socket)
+        looked_at = re.search("; it cites Returns; looked at and not cited: (.+)\\.", about["why"])
+        assert looked_at and set(looked_at[1].split(", ")) == {"Shipping", "Warranty"}
+
+        async def why() -> str:
+            await socket.attach(frames[0]["threadId"], render="html")
+            return str((await details_of(socket))[0]["why"])
+
+        # Not one that has been deleted, nor one of another tenant, whatever a tool says that it has found.
+        await Document.objects.filter(title="Shipping").adelete()
+        result = await Message.objects.aget(role="tool")
+        found = json.loads(result.content)
+        forged = {"number": "9.9", "source_id": f"doc-{rival.pk}.1", "source": "Forged", "text": "Returns."}
+        result.content = json.dumps({**found, "results": [*found["results"], forged]})
+        await result.asave(update_fields=["content"])
+        assert (await why()).endswith("; looked at and not cited: Warranty.")
+        # Nor by a tool that the reader may not use any more.
+        await in_db(switch_tool)(cast.acme, "search_docs", "off")
+        assert (await why()).endswith("; it cites Returns.")
 
 
 async def test_why_is_said_in_the_readers_language_and_is_bounded(

@@ -117,19 +117,28 @@ def _attached(documents: Iterable[GivenDocument], numbers: set[str]) -> Iterator
 
 def _found(messages: Iterable[Message]) -> dict[str, dict[str, Any]]:
     """Return the passages in results of tools, by their numbers; the newest of a number."""
-    found: dict[str, dict[str, Any]] = {}
-    for message in messages:
-        if message.role != "tool" or '"number"' not in message.content[:MAX_RESULT]:
-            continue
-        try:
-            results = json.loads(message.content)["results"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        for one in results if isinstance(results, list) else ():
-            if _is_passage(one):
-                page = one.get("page")
-                fields = {name: one.get(name) or "" for name in ("number", "source_id", "source", "heading", "text")}
-                found[one["number"]] = _described(page=page if isinstance(page, int) else None, **fields)
+    return {
+        one["number"]: one
+        for message in messages
+        if message.role == "tool"
+        for one in passages_in_result(message.content)
+    }
+
+
+def passages_in_result(content: str) -> list[dict[str, Any]]:
+    """Return the passages in the result of a tool that is like those of `search_docs`; none of another."""
+    if '"number"' not in content[:MAX_RESULT]:
+        return []
+    try:
+        results = json.loads(content)["results"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return []
+    found = []
+    for one in results if isinstance(results, list) else ():
+        if _is_passage(one):
+            page = one.get("page")
+            fields = {name: one.get(name) or "" for name in ("number", "source_id", "source", "heading", "text")}
+            found.append(_described(page=page if isinstance(page, int) else None, **fields))
     return found
 
 

@@ -10,21 +10,25 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from assistant.models import Document, Run, ToolCall
 from assistant.models import Message as MessageRow
-from assistant.models import Run, ToolCall
 from assistant.services.branding.brands import BrandValues
 from assistant.services.conversations.added_details import left_out_of
 from assistant.services.conversations.shares import state_of_call
 from assistant.services.conversations.tool_switch import ALL_TOOLS
+from assistant.services.knowledge.citations import passages_in_result
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import isolated
+from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
 
 # Names of a kind in one sentence, characters of each, and calls that are read, the newest.
 MAX_NAMES = 8
 MAX_NAME = 80
 MAX_CALLS = 2_000
+# Results of searches that are read, the newest: each has some passages.
+MAX_SEARCHES = 50
 # Characters of each part of a sentence that an optional app adds.
 MAX_PART = 400
 # Calls that have not failed.
@@ -44,12 +48,15 @@ class _Record:
     Attributes:
         cut: tools of which the model read only a part of a result.
         failed: tools with how their calls ended otherwise than well.
+        documents: those that the answer cites.
+        looked_at: other documents of which a search gave the model passages.
     """
 
     tools: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
     failed: dict[tuple[str, str], None] = field(default_factory=dict)
     documents: dict[str, None] = field(default_factory=dict)
+    looked_at: dict[str, None] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
     is_cut_off: bool = False
 
@@ -69,8 +76,9 @@ def reasons_of(
 ) -> dict[int, str]:
     """Return a sentence for each of some runs of a member's own thread that they may read, by the runs' ids.
 
-    It names the tools that were used, whose data, the documents that the answer cites, the files that came with the
-    question, and what was left out; never a model. Some queries, however many runs there are.
+    It names the tools that were used, whose data, the documents that the answer cites, those that it only looked at,
+    the files that came with the question, and what was left out; never a model. Some queries, however many runs there
+    are.
 
     Args:
         added: what optional apps add to each run, as of `added_details`.
@@ -107,12 +115,68 @@ def _records(member: Member, runs: Collection[Run]) -> dict[Any, _Record]:
                 record.cut[name] = None
         elif status not in _AS_WANTED:
             record.failed[name, status] = None
+    if any(record.tools for record in found.values()):
+        _add_looked_at(member, runs, found)
     messages = MessageRow.objects.filter(conversation__tenant_id=member.tenant_id, run__in=ids, is_superseded=False)
     telling = messages.filter(Q(is_partial=True) | ~Q(attachments=[])).order_by("position")
     for pk, files, is_partial in telling.values_list("run", "attachments", "is_partial"):
         found[pk].files.update(dict.fromkeys(str(file["name"]) for file in files))
         found[pk].is_cut_off |= is_partial
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A document of which a search of a run gave the model a passage: `id` as in `doc-<document>.<passage>`."""
+
+    run: Run
+    tool: str
+    id: str
+    title: str
+
+    @property
+    def document(self) -> int | None:
+        """The row of one of the tenant's documents; None for what another tool calls a passage."""
+        number = self.id.removeprefix("doc-").partition(".")[0]
+        return int(number) if self.id.startswith("doc-") and number.isdigit() and len(number) < 18 else None
+
+
+def _add_looked_at(member: Member, runs: Collection[Run], records: Mapping[Any, _Record]) -> None:
+    """Add the documents that were searched and not cited: those that are still there, by tools that the member has."""
+    searches = _searches(member, runs)
+    documents = {one.document for one in searches if one.document is not None}
+    if not searches:
+        return
+    kept = Document.objects.filter(tenant_id=member.tenant_id, pk__in=documents)
+    titles = dict(kept.values_list("pk", "title"))
+    usable = {assistant: _usable(member, assistant) for assistant in {one.run.assistant_id for one in searches}}
+    for one in searches:
+        record = records[one.run.pk]
+        title = one.title if one.document is None else titles.get(one.document, "")
+        if title and one.tool in usable[one.run.assistant_id] and not {one.title, title} & record.documents.keys():
+            record.looked_at[title] = None
+
+
+def _searches(member: Member, runs: Collection[Run]) -> list[_Search]:
+    """Return what the newest searches of some runs found, the oldest first."""
+    by_pk: dict[Any, Run] = {run.pk: run for run in runs}
+    messages = MessageRow.objects.filter(
+        conversation__tenant_id=member.tenant_id, run__in=list(by_pk), is_superseded=False, role=MessageRow.Role.TOOL
+    )
+    results = messages.filter(content__contains='"source_id"').order_by("-position")
+    newest = list(results.values_list("run", "tool_call_id", "content")[:MAX_SEARCHES])
+    calls = ToolCall.objects.filter(tenant_id=member.tenant_id, run__in={pk for pk, _call, _content in newest})
+    names = {(pk, call): name for pk, call, name in calls.values_list("run", "call_id", "name")}
+    return [
+        _Search(by_pk[pk], names.get((pk, call), ""), passage["source_id"], passage["source"])
+        for pk, call, content in reversed(newest)
+        for passage in passages_in_result(content)
+    ]
+
+
+def _usable(member: Member, assistant_id: int) -> frozenset[str]:
+    tools = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant_id)
+    return frozenset(entry.tool.name for entry in tools if entry.policy != "off")
 
 
 def _sentence(
@@ -126,6 +190,8 @@ def _sentence(
         parts = [sentence % {"tenant": isolated(place)}]
     if record.documents:
         parts.append(_("it cites %(documents)s") % {"documents": _listed(record.documents)})
+    if record.looked_at:
+        parts.append(_("looked at and not cited: %(documents)s") % {"documents": _listed(record.looked_at)})
     if record.files:
         parts.append(_("it was given %(files)s") % {"files": _listed(record.files)})
     if left_out := _left_out(record, off, title):
