@@ -40,13 +40,11 @@ class AssistantConfig(AppConfig):
         from assistant.services.db.old_database import refuse_old_database
         from assistant.services.files import attachments
         from assistant.services.signin import guard
-        from assistant.services.tenancy import host, row_level_security
+        from assistant.services.tenancy import host
         from assistant.services.toolpolicy import catalogue
 
         host.configure_tenant_models()
         catalogue.discover_installed()
-        if settings.ASSISTANT_ROW_LEVEL_SECURITY:
-            row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
         if host.get_host() is not None:
             from assistant import hosting

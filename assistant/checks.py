@@ -6,14 +6,12 @@ Each imports what it asks, because most processes only register them.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import DEFAULT_DB_ALIAS
 
 from assistant.defaults import keys_from
 from assistant.optional_apps import (
@@ -27,7 +25,6 @@ from assistant.optional_apps import (
 from assistant.services.eventlog.configured import is_shared
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
-from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolpolicy import catalogue
 from assistant.setting_text import misspelt
 
@@ -217,35 +214,3 @@ def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.W003",
         )
     ]
-
-
-@register()
-def server_side_cursors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report server-side cursors, which row-level security breaks: exports would fail while they read."""
-    config = settings.DATABASES["default"]
-    is_broken = config["ENGINE"].endswith("postgresql") and not config.get("DISABLE_SERVER_SIDE_CURSORS")
-    if not settings.ASSISTANT_ROW_LEVEL_SECURITY or not is_broken:
-        return []
-    return [
-        Error(
-            "ASSISTANT_ROW_LEVEL_SECURITY is set per statement, but a server-side cursor fetches with separate ones.",
-            hint='DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True',
-            id="assistant.E006",
-        )
-    ]
-
-
-@register(Tags.database)
-def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Report that row-level security hides all rows. `migrate` runs this first: a data migration would find no rows."""
-    if DEFAULT_DB_ALIAS not in (databases or ()):
-        return []
-    return [Error(problem, id="assistant.E004") for problem in rowsecurity.find_hidden_rows()]
-
-
-@register(Tags.database, deploy=True)
-def row_level_security(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Warn if row-level security is on but not effective. No error, because `migrate` runs before the installation."""
-    if not settings.ASSISTANT_ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
-        return []
-    return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.find_problems()]

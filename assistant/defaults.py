@@ -39,9 +39,6 @@ ASSISTANT_INTERNAL_HOSTS = _env.internal_hosts("ASSISTANT_INTERNAL_HOSTS")
 ASSISTANT_METRICS_TOKEN = _env.key("ASSISTANT_METRICS_TOKEN")
 ASSISTANT_METRICS_TENANTS = _env.number("ASSISTANT_METRICS_TENANTS", 0)
 
-# Whether PostgreSQL limits statements to the visible tenants, by the policies of `assistant_row_level_security`.
-ASSISTANT_ROW_LEVEL_SECURITY = _env.flag("ASSISTANT_ROW_LEVEL_SECURITY")
-
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 ASSISTANT_STATIC_FROM_SERVER = _env.flag("ASSISTANT_STATIC_FROM_SERVER", True)
 
@@ -195,7 +192,6 @@ __all__ = [
     "ASSISTANT_RETENTION_FROM_SERVER",
     "ASSISTANT_RETENTION_MAX_DAYS",
     "ASSISTANT_ROLE",
-    "ASSISTANT_ROW_LEVEL_SECURITY",
     "ASSISTANT_RUNS_ON",
     "ASSISTANT_RUN_QUEUE_SECONDS",
     "ASSISTANT_RUN_RESUMES",

@@ -22,7 +22,6 @@ from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, databas
 from assistant.services.db.single_flight import SingleFlight
 from assistant.services.db.write_probe import FAILED, OK, write_probe
 from assistant.services.errors import describe_outage, is_at_connection_limit
-from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
 from assistant.toolkit.per_loop import PerLoop
 
@@ -75,8 +74,6 @@ def _readiness() -> dict[str, Any]:
     database, reading = _clock()
     checks = {"migrations": _migrations()}
     writes = write_probe.outcome() if reading is not None else None
-    if not _row_level_security():
-        checks["row_level_security"] = False
     if shutdown.is_shutting_down():
         checks["draining"] = False
     said = {"database": database, **{name: OK if passed else FAILED for name, passed in checks.items()}}
@@ -124,18 +121,6 @@ def _migrations() -> bool:
     except DatabaseError as exc:
         logger.error("Not ready: the applied migrations could not be read: %s", describe_outage(exc))
         return False
-
-
-def _row_level_security() -> bool:
-    try:
-        row_level_security.check_setting()
-    except row_level_security.SettingMismatch as exc:
-        logger.error("The database does not match ASSISTANT_ROW_LEVEL_SECURITY: %s", exc)
-        return False
-    except DatabaseError as exc:
-        logger.error("Not ready: row-level security could not be checked: %s", describe_outage(exc))
-        return False
-    return True
 
 
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {

@@ -34,6 +34,7 @@ from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
+from assistant.contrib.row_level_security.defaults import ASSISTANT_ROW_LEVEL_SECURITY  # noqa: E402
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.telemetry.defaults import *  # noqa: E402, F403
@@ -45,7 +46,6 @@ from assistant.defaults import (  # noqa: E402
     ASSISTANT_ENVIRONMENT_PROBLEMS,
     ASSISTANT_FIELD_ENCRYPTION_KEYS,
     ASSISTANT_ROLE,
-    ASSISTANT_ROW_LEVEL_SECURITY,
     keys_from,
 )
 
@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.redis",
+    "assistant.contrib.row_level_security",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",

@@ -6,14 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assistant.services.tenancy import row_level_security
-from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.row_scope import all_tenants, why_rows_are_hidden
 
 
 class OperatorCommand(BaseCommand):
     """A command that sees all tenants' rows, in any project's `manage.py`.
 
-    It refuses to run if row-level security hides rows, because it would report an empty deployment or do half the work.
+    It refuses to run if the database hides rows, because it would report an empty deployment or do half the work.
     Commands that need no tenants' rows set `works_on_tenants` to False.
     """
 
@@ -21,6 +20,6 @@ class OperatorCommand(BaseCommand):
 
     @all_tenants()
     def execute(self, *args: Any, **options: Any) -> str | None:
-        if self.works_on_tenants and (found := row_level_security.find_hidden_rows()):
+        if self.works_on_tenants and (found := why_rows_are_hidden()):
             raise CommandError(" ".join(found))
         return super().execute(*args, **options)

@@ -11,8 +11,8 @@ from django.db import connection, connections
 from django.db.backends.signals import connection_created
 from pytest_django.fixtures import Settings
 
-from assistant.services.tenancy import row_level_security
-from assistant.services.tenancy.row_level_security import with_tenants
+from assistant.contrib.row_level_security import policies as row_level_security
+from assistant.contrib.row_level_security.policies import with_tenants
 from assistant.services.tenancy.row_scope import all_tenants
 from tests import live
 

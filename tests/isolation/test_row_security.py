@@ -14,11 +14,11 @@ from django.utils import timezone
 from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
 from assistant.contrib.bundles.services.imports import import_bundle
 from assistant.contrib.bundles.services.reading import read_bundle
+from assistant.contrib.row_level_security import policies as row_level_security
 from assistant.models import Conversation, Provider, Run
 from assistant.services.run_key import key_of
 from assistant.services.runs.checkpoints import store_checkpoints
 from assistant.services.runs.leases import Checkpoint, checkpoint_runs
-from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.row_scope import tenant_scope
 from tests.base import Cast
 from tests.factories import make_conversation, make_provider, make_run

@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from assistant.services.tenancy import row_level_security
+from assistant.contrib.row_level_security import policies as row_level_security
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from tests.base import Cast
 from tests.isolation.restricted_role import served_as

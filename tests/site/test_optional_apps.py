@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from assistant.contrib.evaluations.models import Evaluation
+from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.models import Tenant
 from assistant.optional_apps import (
     installed,
@@ -20,7 +21,6 @@ from assistant.optional_apps import (
     settings_of_absent_apps,
 )
 from assistant.services.privacy.ownership import owned_models
-from assistant.services.tenancy.protected_tables import protected_tables
 from tests.docs.snippets import ROOT
 from tests.python_template import forked_python
 

@@ -41,7 +41,7 @@ WRONG = {
     "ASSISTANT_MAX_RUNS": [True, "many", -1, 1.5, [1]],
     "ASSISTANT_MAX_BODY_BYTES": [0],
     "ASSISTANT_LOCAL_MODEL_URL": ["ftp://localhost", 6379],
-    "ASSISTANT_ROW_LEVEL_SECURITY": [1, "maybe"],
+    "ASSISTANT_SPEND_WARNINGS": [1, "maybe"],
     "ASSISTANT_UPLOAD_PATHS": [["photos"], [1], {"/photos/": 1}],
     "ASSISTANT_INTERNAL_HOSTS": [["0.0.0.0/0"], [5]],
     "ASSISTANT_MODEL_PRICES": [{"gpt": 1}, {"gpt": {"input": object()}}, "[]"],
@@ -65,7 +65,7 @@ def test_a_wrong_setting_is_named_and_has_its_default(name: str, given: Any) -> 
         ("ASSISTANT_MAX_RUNS", 3, 3),
         ("ASSISTANT_MAX_RUNS", "3", 3),
         ("ASSISTANT_LOCAL_MODEL_URL", None, ""),
-        ("ASSISTANT_ROW_LEVEL_SECURITY", True, True),
+        ("ASSISTANT_SPEND_WARNINGS", False, False),
         ("ASSISTANT_UPLOAD_PATHS", ("/photos/",), ["/photos/"]),
         ("ASSISTANT_MODEL_PRICES", {"gpt": {"input": 2, "output": 8}}, {"gpt": {"input": 2, "output": 8}}),
         ("ASSISTANT_LOCAL_MODEL_PATH", Path(__file__), Path(__file__)),
@@ -107,18 +107,6 @@ def test_a_misspelt_variable_is_named_and_others_are_left_alone(settings: Any) -
     others = ["ASSISTANT_COLOUR", "PATH", *(name.removeprefix("ASSISTANT_") for name in defaults.__all__)]
     found = misspelt(defaults.__all__, settings, ["ASSISTANT_MAXRUNS", *others])
     assert list(found) == [("ASSISTANT_MAXRUNS", "ASSISTANT_MAX_RUNS")]
-
-
-@pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
-@pytest.mark.parametrize(("options", "count"), [({}, 1), ({"DISABLE_SERVER_SIDE_CURSORS": True}, 0)])
-def test_cursors_that_row_level_security_breaks_are_reported(
-    options: dict[str, Any], count: int, settings: Any
-) -> None:
-    settings.DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", **options}}
-    settings.ASSISTANT_ROW_LEVEL_SECURITY = True
-    assert [found.id for found in checks.server_side_cursors(None)] == ["assistant.E006"] * count
-    settings.ASSISTANT_ROW_LEVEL_SECURITY = False
-    assert checks.server_side_cursors(None) == []
 
 
 def test_what_is_ours_begins_with_our_name() -> None:

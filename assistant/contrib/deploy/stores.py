@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,15 +15,18 @@ from django.db.migrations.executor import MigrationExecutor
 
 from assistant.contrib.deploy.findings import Finding
 from assistant.models.files import attachment_storage
+from assistant.optional_apps import installed
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
 from assistant.services.eventlog.configured import is_shared
 from assistant.services.jobs import engine
 from assistant.services.roles import has_workers, problem_of_role
-from assistant.services.tenancy import row_level_security
 
 
 def store_findings() -> Iterator[Finding]:
     yield from _database()
+    for app in installed():
+        if app.has("deployment"):
+            yield from import_module(f"{app.name}.deployment").findings()
     yield from _redis()
     yield _attachments()
     yield _role()
@@ -54,7 +58,6 @@ def _database() -> Iterator[Finding]:
         yield Finding(
             "connections", f"CONN_MAX_AGE is {config.get('CONN_MAX_AGE')}", "0: docs/production.md#postgresql"
         )
-    yield from _row_level_security(is_postgresql, bool(config.get("DISABLE_SERVER_SIDE_CURSORS")))
     is_apart = abs(difference) > MAX_DIFFERENCE_SECONDS
     fix = "Run NTP on this host and on the database's." if is_apart else ""
     yield Finding("clock", f"{difference:+.1f} s ahead of the database", fix)
@@ -81,20 +84,6 @@ def _role() -> Finding:
     fix = "" if engine.is_on() else f'pip install "tenant-assistant[workers]", and {engine.APP!r} in INSTALLED_APPS'
     message = "workers are told of jobs at once" if not fix else "workers look for jobs every 5 s"
     return Finding("role", f"{settings.ASSISTANT_ROLE}; {message}", fix, is_manual=bool(fix))
-
-
-def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterator[Finding]:
-    if not settings.ASSISTANT_ROW_LEVEL_SECURITY:
-        yield Finding("row-level security", "off; docs/production.md#row-level-security", is_manual=True)
-        return
-    if is_postgresql and not has_plain_cursors:
-        fix = 'DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True'
-        yield Finding("row-level security", "exports would fail: server-side cursors are on", fix)
-    problems = row_level_security.find_problems()
-    message = " ".join(problems) or "on"
-    yield Finding(
-        "row-level security", message, "manage.py assistant_row_level_security install --role ROLE" if problems else ""
-    )
 
 
 def _redis() -> Iterator[Finding]:

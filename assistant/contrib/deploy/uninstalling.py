@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from itertools import groupby
@@ -20,8 +21,7 @@ from django.core.management import call_command
 from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 
-from assistant.optional_apps import labels, own_models
-from assistant.services.tenancy import row_level_security
+from assistant.optional_apps import installed, labels, own_models
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,9 @@ def remove_data() -> None:
         raise ValueError(f"These migrations of yours build on the assistant's: {', '.join(foreign)}.")
     # What is deleted last is what nothing brings back: a role that may not change the tables loses no file.
     files = stored_files()
-    if connection.vendor == "postgresql":
-        row_level_security.remove()
+    for app in installed():
+        if app.has("deployment"):
+            import_module(f"{app.name}.deployment").take_out()
     for label in sorted(labels(), key=lambda one: one == "assistant"):
         if MigrationExecutor(connection).loader.graph.leaf_nodes(label):
             call_command("migrate", label, "zero", verbosity=0)

@@ -1,18 +1,30 @@
 """Which tenants' rows the current request or task may read and write.
 
-Where row-level security is on (`row_level_security`), PostgreSQL enforces this for every statement. Requests and
-connections start with no tenants, and set theirs once the caller is known.
+Where row-level security is on (`contrib/row_level_security/`), PostgreSQL enforces this for every statement. Requests
+and connections start with no tenants, and set theirs once the caller is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from assistant.services.db.threads import tenants as _tenants
 
 NO_TENANTS = ""
 ALL_TENANTS = "*"
+
+_explanations: list[Callable[[], list[str]]] = []
+
+
+def explain_hidden_rows_with(explain: Callable[[], list[str]]) -> None:
+    """Add what says why the database hides all tenants' rows from the code that asks; empty if it does not."""
+    _explanations.append(explain)
+
+
+def why_rows_are_hidden() -> list[str]:
+    """Return sentences for the operator: why the database hides all tenants' rows. Empty if it does not."""
+    return [sentence for explain in _explanations for sentence in explain()]
 
 
 def visible_tenants() -> str:

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from assistant.contrib.deploy.uninstalling import project_files, without_assistant
-from assistant.services.tenancy import row_level_security
+from assistant.contrib.row_level_security import policies as row_level_security
 from tests.docs.snippets import ROOT
 
 SAAS = (ROOT / "docs/saas.md").read_text()

@@ -19,6 +19,7 @@ from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.filling import fill, plan_fills
+from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.core.values.quota_kinds import WINDOWS, Windows
 from assistant.models import Document, Job, QuotaUse, Tenant, UsageEntry
 from assistant.models.knowledge import Passage
@@ -27,7 +28,6 @@ from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.fusion import search_fused
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.ownership import deletable_models
-from assistant.services.tenancy.protected_tables import protected_tables
 from tests.base import Cast
 from tests.contrib.embeddings import encoding
 from tests.contrib.embeddings.conftest import embed, rank

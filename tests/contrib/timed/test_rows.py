@@ -14,6 +14,7 @@ from pytest_django.fixtures import Settings
 
 from assistant.contrib.bundles.services.parts import added_parts
 from assistant.contrib.bundles.services.target import Target
+from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.contrib.timed.models import Alarm, PersonAlarms, Schedule, ScheduleRun, TenantAlarms
 from assistant.models import AuditEntry, Retention, Tenant
 from assistant.optional_apps import own_models
@@ -21,7 +22,6 @@ from assistant.services.privacy.data_export import export_user
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.privacy.retention import apply_retention
-from assistant.services.tenancy.protected_tables import protected_tables
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_scope import retention_form
 

@@ -96,6 +96,7 @@ INSTALLED_APPS += [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.redis",
+    "assistant.contrib.row_level_security",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",

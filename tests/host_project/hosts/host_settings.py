@@ -17,6 +17,7 @@ INSTALLED_APPS = [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.end_users",
+    "assistant.contrib.row_level_security",
     "assistant.contrib.webhooks",
     "assistant.contrib.bundles",
     "assistant.contrib.timed",

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, connections, transaction
 from assistant.hosting import host_scope
 from assistant.models import Tenant
 from assistant.operations import all_tenants
-from assistant.services.tenancy import row_level_security
+from assistant.contrib.row_level_security import policies as row_level_security
 from assistant.services.tenancy.host import membership_model
 from assistant.services.tenancy.row_scope import tenant_scope
 from staging import prepare

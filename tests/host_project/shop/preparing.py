@@ -6,7 +6,7 @@ import os
 from django.core.management import call_command
 from django.db import connection, connections
 
-from assistant.services.tenancy import row_level_security
+from assistant.contrib.row_level_security import policies as row_level_security
 from assistant.services.tenancy.row_scope import all_tenants
 from staged import stage
 

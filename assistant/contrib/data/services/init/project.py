@@ -102,8 +102,8 @@ def notes(project: Project) -> Iterator[str]:
         yield "ATOMIC_REQUESTS stays as it is: the assistant's views handle their transactions themselves."
     if "postgresql" in database["ENGINE"]:
         yield (
-            "PostgreSQL can protect your tables, too: manage.py assistant_row_level_security install --role ROLE "
-            "--host-tables (docs/saas.md)."
+            "PostgreSQL can protect your tables, too, with assistant.contrib.row_level_security: manage.py "
+            "assistant_row_level_security install --role ROLE --host-tables (docs/saas.md)."
         )
     if theme := next(
         (name for name in _THEMES if any(app.split(".")[0] == name for app in settings.INSTALLED_APPS)), ""

@@ -11,8 +11,8 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.test import override_settings
 
+from assistant.contrib.row_level_security.host_rows import HostRows
 from assistant.models import Membership
-from assistant.pages.host_rows import HostRows
 from assistant.services.tenancy.host import is_third_party
 from assistant.services.tenancy.row_scope import tenant_scope, visible_tenants
 from tools.models import Customer

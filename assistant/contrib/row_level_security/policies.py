@@ -7,19 +7,24 @@ that a pooled connection never keeps a tenant.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import ProgrammingError, connection, transaction
+from django.db import DatabaseError, ProgrammingError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from assistant import optional_apps
-from assistant.services.tenancy.protected_tables import VARIABLE, VISIBLE, ProtectedTable, protected_tables
+from assistant.contrib.row_level_security.protected_tables import VARIABLE, VISIBLE, ProtectedTable, protected_tables
+from assistant.services.db.write_probe import FAILED
+from assistant.services.errors import describe_outage
 from assistant.services.tenancy.row_scope import NO_TENANTS, visible_tenants
+
+logger = logging.getLogger(__name__)
 
 POLICY, SHARED_POLICY = "tenant_rows", "shared_rows"
 # Statements that touch no rows; PostgreSQL accepts only these in a failed transaction.
@@ -204,6 +209,19 @@ def check_setting() -> None:
     found = find_problems() if settings.ASSISTANT_ROW_LEVEL_SECURITY else find_hidden_rows()
     if found:
         raise SettingMismatch(" ".join(found))
+
+
+def readiness() -> str | None:
+    """Return what `readyz` says: nothing while the database matches the setting, else that it failed."""
+    try:
+        check_setting()
+    except SettingMismatch as exc:
+        logger.error("The database does not match ASSISTANT_ROW_LEVEL_SECURITY: %s", exc)
+        return FAILED
+    except DatabaseError as exc:
+        logger.error("Not ready: row-level security could not be checked: %s", describe_outage(exc))
+        return FAILED
+    return None
 
 
 def _require_postgresql() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from assistant.contrib.row_level_security import policies
 from assistant.management.operator import OperatorCommand
-from assistant.services.tenancy import row_level_security
 
 
 class Command(OperatorCommand):
@@ -27,15 +27,15 @@ class Command(OperatorCommand):
             if action == "status":
                 self._say_status()
             elif action == "install":
-                tables = row_level_security.install(role=role, with_host=host_tables)
+                tables = policies.install(role=role, with_host=host_tables)
                 self.stdout.write(f"{len(tables)} tables are protected; {role} may use them.")
             else:
-                self.stdout.write(f"{len(row_level_security.remove())} tables are no longer protected.")
+                self.stdout.write(f"{len(policies.remove())} tables are no longer protected.")
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
 
     def _say_status(self) -> None:
-        found = row_level_security.find_problems() + row_level_security.find_hidden_rows()
+        found = policies.find_problems() + policies.find_hidden_rows()
         if found:
             raise CommandError("\n".join(found))
-        self.stdout.write(f"Row-level security is on: {row_level_security.count_protected()} tables, forced.")
+        self.stdout.write(f"Row-level security is on: {policies.count_protected()} tables, forced.")

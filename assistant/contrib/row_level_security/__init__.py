@@ -1,0 +1,1 @@
+"""PostgreSQL's row-level security, as a second defence behind the filters of queries."""
