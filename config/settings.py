@@ -113,6 +113,7 @@ INSTALLED_APPS = [
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",
+    "assistant.contrib.collections",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",

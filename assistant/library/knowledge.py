@@ -12,6 +12,7 @@ from assistant.models.knowledge import Passage
 from assistant.services.knowledge.citations import INSTRUCTION
 from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.overview import described
+from assistant.services.knowledge.reach import reach_of
 from assistant.services.knowledge.reading_on import passages_around
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
@@ -42,7 +43,7 @@ class DocumentSearch:
 
 
 async def _describe(context: ToolContext) -> str:
-    return f"Search the company's documents. {await described(context.tenant.pk)}"
+    return f"Search the company's documents. {await described(context)}"
 
 
 Wording = Annotated[str, Param(min_length=1, max_length=500)]
@@ -83,7 +84,7 @@ def search_docs(
     limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 5,
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
-    found = find(tenant_id=context.tenant.pk, queries=queries, limit=limit)
+    found = find(reach=reach_of(context), queries=queries, limit=limit)
     result = _quoted((hit.passage for hit in found.hits), context, NOTHING)
     return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
 
@@ -95,7 +96,7 @@ def read_document(
     around: Annotated[int, Param("The passage: of passage [9.4] it is 4.", ge=1, le=1_000_000)] = 1,
 ) -> DocumentSearch:
     """Read what stands before and after a passage that search_docs has found."""
-    rows = passages_around(tenant_id=context.tenant.pk, document_id=id, position=around)
+    rows = passages_around(reach=reach_of(context), document_id=id, position=around)
     if not rows:
         raise ToolError(f"There is no passage [{id}.{around}]. Use the number of one that search_docs has found.")
     return _quoted(rows, context, "")

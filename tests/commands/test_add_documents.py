@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from assistant.models import AuditEntry, Document
 from assistant.services.knowledge import folders
 from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.reach import whole_reach
 from tests.base import Cast
 
 
@@ -37,7 +38,7 @@ def rows(cast: Cast) -> list[tuple[str, str, bool]]:
 def test_the_files_of_a_folder_become_documents_of_the_tenant_alone(cast: Cast, folder: Path) -> None:
     assert "2 added." in add(folder)
     assert rows(cast) == [("Returns policy", "returns.md", False), ("opening hours", "opening_hours.txt", False)]
-    assert search(tenant_id=cast.acme.pk, queries=["thirty days"], limit=5)
+    assert search(reach=whole_reach(cast.acme.pk), queries=["thirty days"], limit=5)
     assert not Document.objects.exclude(tenant=cast.acme).exists()
     entries = AuditEntry.objects.filter(tenant=cast.acme, action="document.add")
     assert {entry.target for entry in entries} == {"Returns policy", "opening hours"}
@@ -52,7 +53,7 @@ def test_adding_again_replaces_what_has_changed_and_leaves_the_rest(cast: Cast, 
         "Returns and refunds": before["Returns policy"],
         "opening hours": before["opening hours"],
     }
-    assert not search(tenant_id=cast.acme.pk, queries=["thirty"], limit=5)
+    assert not search(reach=whole_reach(cast.acme.pk), queries=["thirty"], limit=5)
     assert "2 replaced." in add(folder, "--trusted")
     assert all(is_trusted for *_, is_trusted in rows(cast))
 

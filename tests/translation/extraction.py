@@ -21,6 +21,7 @@ NAMES: tuple[Name, ...] = get_args(Name)
 PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
+    "assistant/contrib/collections/",
     "assistant/contrib/data/admin/",
     "assistant/contrib/data/models.py",
     "assistant/contrib/data/templates/",

@@ -14,7 +14,10 @@ class DataConfig(OptionalApp):
         from assistant.contrib.data import checks  # noqa: F401 - registers the checks
         from assistant.contrib.data.exposing import declared
         from assistant.contrib.data.exposing_views import declared_viewsets
+        from assistant.services.knowledge.visible_rows import see_rows_with
         from assistant.services.toolpolicy import added_rules
+
+        see_rows_with("assistant.contrib.data.services.documents.visible_keys")
 
         # The core has collected the tools, and so what is exposed, before.
         if declared() or declared_viewsets():

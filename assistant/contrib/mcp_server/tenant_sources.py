@@ -21,6 +21,7 @@ from assistant.contrib.mcp_server.sources import ADDED, Source
 from assistant.models import PromptVersion
 from assistant.models.knowledge import Document
 from assistant.services.assistants.prompt_values import PromptValues
+from assistant.services.knowledge.reach import reach_of_member
 from assistant.services.tenancy.members import Member
 
 DOCUMENTS = "knowledge://documents/"
@@ -65,10 +66,10 @@ def _published(member: Member) -> QuerySet[PromptVersion]:
 
 
 class KnowledgeDocuments(Source):
-    """The documents that the tenant's assistants may quote."""
+    """The documents of the tenant that the member may read."""
 
     def resources(self, member: Member) -> Sequence[Resource]:
-        rows = Document.objects.filter(tenant_id=member.tenant_id).values_list("pk", "title", "kind", "filename")
+        rows = reach_of_member(member).documents().values_list("pk", "title", "kind", "filename")
         return [
             Resource(
                 uri=f"{DOCUMENTS}{pk}",
@@ -106,7 +107,7 @@ def _documents(member: Member, uri: str) -> QuerySet[Document]:
     number = uri.removeprefix(DOCUMENTS)
     if not uri.startswith(DOCUMENTS) or not (number.isascii() and number.isdecimal()) or len(number) > 18:
         return Document.objects.none()
-    return Document.objects.filter(tenant_id=member.tenant_id, pk=int(number))
+    return reach_of_member(member).documents().filter(pk=int(number))
 
 
 TENANT_SOURCES = (PublishedPrompts(), KnowledgeDocuments())

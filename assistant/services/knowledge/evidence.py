@@ -17,10 +17,10 @@ from typing import Literal
 
 from cachetools import TTLCache
 
-from assistant.models.knowledge import Passage
-from assistant.services.knowledge.full_text import Hit, languages_of_documents, search
+from assistant.services.knowledge.full_text import Hit, search
 from assistant.services.knowledge.fusion import POOL, Fused, fused, search_fused
 from assistant.services.knowledge.rankings import ranked_each
+from assistant.services.knowledge.reach import DEFAULT_LANGUAGE, Reach
 
 Evidence = Literal["none", "weak", "good"]
 # How many tenths of the wordings about something else stay below the lower line, by words and by meaning: many of them
@@ -34,7 +34,6 @@ _KEPT_SECONDS = 86_400
 _MAX_KEPT = 1_000
 # So long lines are not tried again, if the model could not be asked.
 _FAILED_SECONDS = 60
-_DEFAULT_LANGUAGE = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,9 @@ class Findings:
     evidence: Evidence
 
 
-# A tenant, how many passages it has, their languages, and the model that ranks by meaning; "" is for words.
-_Key = tuple[int, int, frozenset[str], str]
+# A tenant, what of it may be read, how many passages that has, their languages, and the model that ranks by meaning, ""
+# for words.
+_Key = tuple[int, str, int, frozenset[str], str]
 # Where there are no lines, nothing is refused.
 _NO_LINES = Lines(0.0, 0.0)
 _kept: TTLCache[_Key, Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
@@ -63,32 +63,31 @@ _being_drawn: set[_Key] = set()
 _lock = Lock()
 
 
-def find(*, tenant_id: int, queries: Sequence[str], limit: int) -> Findings:
+def find(*, reach: Reach, queries: Sequence[str], limit: int) -> Findings:
     """Return the passages that a search finds, and whether they say anything about what was asked.
 
-    The first call for a tenant takes as long as some forty searches, but asks what ranks by meaning only once more.
+    The first call for those who may read the same takes as long as some forty searches, but asks what ranks by meaning
+    only once more.
     """
-    found = search_fused(tenant_id=tenant_id, queries=queries, limit=limit)
+    found = search_fused(reach=reach, queries=queries, limit=limit)
     if not found.hits:
         return Findings((), "none")
     measured = _measured(found)
-    lines = lines_of(tenant_id, found.model)
+    lines = lines_of(reach.permitted, found.model)
     if measured < lines.lower:
         return Findings((), "none")
     return Findings(found.hits, "weak" if measured < lines.upper else "good")
 
 
-def lines_of(tenant_id: int, model: str = "") -> Lines:
-    """Return a tenant's lines: what most wordings about something else stay below, and the most of one.
+def lines_of(reach: Reach, model: str = "") -> Lines:
+    """Return the lines of some documents: what most wordings about something else stay below, and the most of one.
 
     While another thread draws them, and for a minute after the model could not be asked, they refuse nothing.
 
     Args:
         model: what ranks by meaning, whose lines they are; without it, of the shares of words.
     """
-    languages = languages_of_documents(tenant_id)
-    size = Passage.objects.filter(tenant_id=tenant_id).count().bit_length()
-    key = (tenant_id, size, languages, model)
+    key = (reach.tenant_id, reach.name, reach.total.bit_length(), reach.languages, model)
     with _lock:
         known = _kept.get(key) or _failed.get(key)
         if known is not None:
@@ -98,7 +97,7 @@ def lines_of(tenant_id: int, model: str = "") -> Lines:
             return _NO_LINES
         _being_drawn.add(key)
     try:
-        lines = _lines(tenant_id, languages, model)
+        lines = _lines(reach, model)
         with _lock:
             if lines is None:
                 _failed[key] = _NO_LINES
@@ -117,26 +116,24 @@ def forget_lines() -> None:
         _failed.clear()
 
 
-def _lines(tenant_id: int, languages: frozenset[str], model: str) -> Lines | None:
-    questions = _about_something_else(languages)
+def _lines(reach: Reach, model: str) -> Lines | None:
+    questions = _about_something_else(reach.languages)
     tenths = _TENTHS_BY_MEANING if model else _TENTHS_BY_WORDS
-    measured = _by_meaning(tenant_id, questions, model) if model else _by_words(tenant_id, questions)
+    measured = _by_meaning(reach, questions, model) if model else _by_words(reach, questions)
     if model and len(measured) < _LEAST_MEASURED:
         return None
     return Lines(min(statistics.quantiles(measured, n=10)[tenths - 1], max(measured)), max(measured))
 
 
-def _by_words(tenant_id: int, questions: Sequence[Sequence[str]]) -> list[float]:
-    return [_coverage(search(tenant_id=tenant_id, queries=queries, limit=5)) for queries in questions]
+def _by_words(reach: Reach, questions: Sequence[Sequence[str]]) -> list[float]:
+    return [_coverage(search(reach=reach, queries=queries, limit=5)) for queries in questions]
 
 
-def _by_meaning(tenant_id: int, questions: Sequence[Sequence[str]], model: str) -> list[float]:
+def _by_meaning(reach: Reach, questions: Sequence[Sequence[str]], model: str) -> list[float]:
     """Return how near the best passages are; nothing of questions in languages that the model does not understand."""
     found = [
-        fused(near, tenant_id=tenant_id, queries=queries, limit=1)
-        for queries, near in zip(
-            questions, ranked_each(tenant_id=tenant_id, questions=questions, limit=POOL), strict=True
-        )
+        fused(near, reach=reach, queries=queries, limit=1)
+        for queries, near in zip(questions, ranked_each(reach=reach, questions=questions, limit=POOL), strict=True)
         if near is not None
     ]
     return [one.likeness for one in found if one.model == model]
@@ -154,7 +151,7 @@ def _coverage(hits: Sequence[Hit]) -> float:
 def _about_something_else(languages: frozenset[str]) -> list[list[str]]:
     """Return the wordings in these languages; the English ones if there are none."""
     every = _wordings()
-    chosen = [language for language in sorted(languages) if language in every] or [_DEFAULT_LANGUAGE]
+    chosen = [language for language in sorted(languages) if language in every] or [DEFAULT_LANGUAGE]
     return [queries for language in chosen for queries in every[language]]
 
 

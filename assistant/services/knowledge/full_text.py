@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import NotSupportedError, connection
 
-from assistant.models.knowledge import Document, Passage
+from assistant.models.knowledge import Passage
+from assistant.services.knowledge.reach import Reach
 from assistant.services.knowledge.stems import languages_of, stem, stop_words, words_of
 
 # Words of one wording that are searched, and passages that the database returns for each.
@@ -30,11 +31,9 @@ MIN_SCORE_SHARE = 0.3
 # Words that may be an identifier, and what makes them one beside a digit with a letter, as AB-1200 has.
 _JOINED = re.compile(r"[^\W_]+(?:[-_./][^\W_]+)*")
 _MARK_OF_IDENTIFIER = re.compile(r"_|\d{5}|[a-z][A-Z]")
-# The language of documents whose language could not be told.
-_DEFAULT_LANGUAGE = "en"
 
-# Takes a tenant and the stems of a word, and returns SQL from FROM on, with its parameters.
-_Condition = Callable[[int, frozenset[str]], tuple[str, list[int | str]]]
+# Takes the documents that are searched and the stems of a word, and returns SQL from FROM on, with its parameters.
+_Condition = Callable[[Reach, frozenset[str]], tuple[str, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +78,26 @@ class Word:
     rarity: float
 
 
-def search(*, tenant_id: int, queries: Sequence[str], limit: int) -> list[Hit]:
-    """Return the tenant's passages that match one of several wordings best, the best first.
+def search(*, reach: Reach, queries: Sequence[str], limit: int) -> list[Hit]:
+    """Return the passages within reach that match one of several wordings best, the best first.
 
     A passage matches if it contains any word of a wording; rare words count most. Its score is that of the wording that
     fits it best. Passages with a text that a better one has too are left out. All characters but letters and digits
     separate words, so that every query is valid.
     """
-    scores = scores_of(tenant_id=tenant_id, queries=queries)
-    return hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit)
+    scores = scores_of(reach=reach, queries=queries)
+    return hits_of(reach=reach, order=best_first(scores), scores=scores, limit=limit)
 
 
-def scores_of(*, tenant_id: int, queries: Sequence[str], also: Collection[int] = ()) -> dict[int, Score]:
+def scores_of(*, reach: Reach, queries: Sequence[str], also: Collection[int] = ()) -> dict[int, Score]:
     """Return the scores of the passages that may be best for one of several wordings.
 
     Args:
-        also: further passages of the tenant whose scores are returned, as far as there are such passages.
+        also: further passages whose scores are returned, as far as they are within reach.
     """
-    total = Passage.objects.filter(tenant_id=tenant_id).count()
-    if not total:
+    if not reach.total:
         return {}
-    return _scores(tenant_id, _wordings(tenant_id, queries, total), _identifiers(tenant_id, queries), also)
+    return _scores(reach, _wordings(reach, queries), _identifiers(reach, queries), also)
 
 
 def best_first(scores: Mapping[int, Score]) -> list[int]:
@@ -109,9 +107,9 @@ def best_first(scores: Mapping[int, Score]) -> list[int]:
     return sorted(having, key=lambda pk: (-scores[pk].score, pk))
 
 
-def hits_of(*, tenant_id: int, order: Sequence[int], scores: Mapping[int, Score], limit: int) -> list[Hit]:
-    """Return the first of the tenant's passages in an order, without those whose text an earlier one has too."""
-    rows = Passage.objects.filter(tenant_id=tenant_id).defer("stems").in_bulk(order[: 2 * limit])
+def hits_of(*, reach: Reach, order: Sequence[int], scores: Mapping[int, Score], limit: int) -> list[Hit]:
+    """Return the first of the passages in an order, without those whose text an earlier one has too."""
+    rows = reach.passages().defer("stems").in_bulk(order[: 2 * limit])
     found: dict[str, Hit] = {}
     for pk in order[: 2 * limit]:
         if pk in rows:
@@ -126,22 +124,17 @@ def remove_deleted() -> None:
             cursor.execute("INSERT INTO assistant_passage_fts(assistant_passage_fts) VALUES ('optimize')")
 
 
-def _wordings(tenant_id: int, queries: Sequence[str], total: int) -> list[list[Word]]:
-    """Return the words of each wording, and how rare each is in the tenant."""
-    languages = languages_of_documents(tenant_id)
-    wordings = [_stems_of(query, languages) for query in queries]
+def _wordings(reach: Reach, queries: Sequence[str]) -> list[list[Word]]:
+    """Return the words of each wording, and how rare each is within reach."""
+    wordings = [_stems_of(query, reach.languages) for query in queries]
     every = list(dict.fromkeys(one for wording in wordings for one in wording))
-    counts = dict(zip(every, _counts(tenant_id, every), strict=True))
-    words = {
-        one: Word(one, counts[one], math.log(1 + (total - counts[one] + 0.5) / (counts[one] + 0.5))) for one in every
-    }
+    counts = dict(zip(every, _counts(reach, every), strict=True))
+    words = {one: Word(one, counts[one], _rarity(counts[one], reach.total)) for one in every}
     return [[words[one] for one in wording] for wording in wordings]
 
 
-def languages_of_documents(tenant_id: int) -> frozenset[str]:
-    """Return the languages in which a tenant's documents are searched."""
-    rows = Document.objects.filter(tenant_id=tenant_id).order_by().values_list("language", flat=True).distinct()
-    return frozenset(language or _DEFAULT_LANGUAGE for language in rows)
+def _rarity(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
@@ -152,12 +145,11 @@ def _stems_of(query: str, languages: frozenset[str]) -> list[frozenset[str]]:
     return list(dict.fromkeys(frozenset(stem(word, language) for language in languages) for word in words))[:MAX_WORDS]
 
 
-def _identifiers(tenant_id: int, queries: Sequence[str]) -> list[list[frozenset[str]]]:
+def _identifiers(reach: Reach, queries: Sequence[str]) -> list[list[frozenset[str]]]:
     """Return the stems of the words of each identifier in the wordings."""
     found = dict.fromkeys(one for query in queries for one in _JOINED.findall(query) if _is_identifier(one))
-    languages = languages_of_documents(tenant_id) if found else frozenset()
     return [
-        [frozenset(stem(word, language) for language in languages) for word in words_of(one)]
+        [frozenset(stem(word, language) for language in reach.languages) for word in words_of(one)]
         for one in list(found)[:MAX_WORDS]
     ]
 
@@ -170,7 +162,7 @@ def _is_identifier(joined: str) -> bool:
 
 
 def _scores(
-    tenant_id: int,
+    reach: Reach,
     wordings: Sequence[Sequence[Word]],
     identifiers: Sequence[Sequence[frozenset[str]]],
     also: Collection[int],
@@ -179,8 +171,8 @@ def _scores(
     scores: dict[int, Score] = {}
     for words in wordings:
         known = [word for word in words if word.count]
-        candidates = {*also, *(_candidates(tenant_id, known) if known else ())}
-        rows = Passage.objects.filter(tenant_id=tenant_id, pk__in=candidates).values_list("pk", "stems")
+        candidates = {*also, *(_candidates(reach, known) if known else ())}
+        rows = reach.passages().filter(pk__in=candidates).values_list("pk", "stems")
         for pk, stems in rows:
             own = Score(_score(stems, known), _coverage(stems, words), _had(stems, identifiers))
             scores[pk] = max(scores.get(pk, Score()), own)
@@ -216,36 +208,38 @@ def _score(stems: str, words: Sequence[Word]) -> float:
     return score
 
 
-def _counts(tenant_id: int, words: Sequence[frozenset[str]]) -> list[int]:
-    """Return in how many of the tenant's passages each word is."""
+def _counts(reach: Reach, words: Sequence[frozenset[str]]) -> list[int]:
+    """Return in how many of the passages each word is."""
     if not words:
         return []
     build = _condition()
+    table, table_parameters = reach.table
     parts: list[str] = []
-    parameters: list[int | str] = []
+    parameters = [*table_parameters]
     for index, word in enumerate(words):
-        source, values = build(tenant_id, word)
+        source, values = build(reach, word)
         parts.append(f"SELECT {index}, COUNT(*) {source}")
         parameters += values
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), parameters)
+        cursor.execute(table + " UNION ALL ".join(parts), parameters)
         counts = dict(cursor.fetchall())
     return [counts[index] for index in range(len(words))]
 
 
-def _candidates(tenant_id: int, words: Sequence[Word]) -> list[int]:
+def _candidates(reach: Reach, words: Sequence[Word]) -> list[int]:
     """Return the passages whose words of these are the rarest together."""
     build = _condition()
+    table, table_parameters = reach.table
     parts: list[str] = []
-    parameters: list[int | str] = []
+    parameters = [*table_parameters]
     for word in words:
-        source, values = build(tenant_id, word.stems)
+        source, values = build(reach, word.stems)
         parts.append(f"SELECT {_ROWS[connection.vendor]} AS pk, {word.rarity:.6f} AS rarity {source}")
         parameters += values
     every = " UNION ALL ".join(parts)
     statement = f"SELECT pk FROM ({every}) AS found GROUP BY pk ORDER BY SUM(rarity) DESC, pk LIMIT {MAX_CANDIDATES}"  # noqa: S608 - figures and names of our own  # nosec B608
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        cursor.execute(table + statement, parameters)
         return [pk for (pk,) in cursor.fetchall()]
 
 
@@ -256,16 +250,22 @@ def _condition() -> _Condition:
         raise NotSupportedError(f"no full-text search on {connection.vendor}") from None
 
 
-def _sqlite_condition(tenant_id: int, stems: frozenset[str]) -> tuple[str, list[int | str]]:
+def _sqlite_condition(reach: Reach, stems: frozenset[str]) -> tuple[str, list[Any]]:
     # A stem consists of letters and digits only, so it cannot end the quotes.
     any_of = " OR ".join(f'"{one}"' for one in sorted(stems))
-    query = f'tenant_id : "{tenant_id}" AND stems : ({any_of})'
-    return "FROM assistant_passage_fts WHERE assistant_passage_fts MATCH %s", [query]
+    query = f'tenant_id : "{reach.tenant_id}" AND stems : ({any_of})'
+    source = "FROM assistant_passage_fts WHERE assistant_passage_fts MATCH %s"
+    if reach.is_narrowed:
+        # The index has no documents; a passage is looked up only if it has the word.
+        same = "id = assistant_passage_fts.rowid"
+        source += f" AND EXISTS (SELECT 1 FROM assistant_passage WHERE {same}{reach.condition})"  # noqa: S608  # nosec B608
+    return source, [query]
 
 
-def _postgresql_condition(tenant_id: int, stems: frozenset[str]) -> tuple[str, list[int | str]]:
+def _postgresql_condition(reach: Reach, stems: frozenset[str]) -> tuple[str, list[Any]]:
     query = " | ".join(f"'{one}'" for one in sorted(stems))
-    return "FROM assistant_passage WHERE tenant_id = %s AND search @@ %s::tsquery", [tenant_id, query]
+    source = "FROM assistant_passage WHERE tenant_id = %s AND search @@ %s::tsquery"
+    return source + reach.condition, [reach.tenant_id, query]
 
 
 _CONDITIONS = {"sqlite": _sqlite_condition, "postgresql": _postgresql_condition}

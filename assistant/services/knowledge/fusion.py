@@ -12,6 +12,7 @@ from itertools import chain, zip_longest
 
 from assistant.services.knowledge.full_text import Hit, Score, best_first, hits_of, scores_of
 from assistant.services.knowledge.rankings import Ranked, ranked
+from assistant.services.knowledge.reach import Reach
 
 # Passages that are taken from the nearest by meaning.
 POOL = 100
@@ -36,22 +37,22 @@ class Fused:
     likeness: float = 0.0
 
 
-def search_fused(*, tenant_id: int, queries: Sequence[str], limit: int) -> Fused:
-    """Return the tenant's passages that fit several wordings best, the best first, without repeated texts."""
-    near = ranked(tenant_id=tenant_id, queries=queries, limit=POOL)
-    return fused(near, tenant_id=tenant_id, queries=queries, limit=limit)
+def search_fused(*, reach: Reach, queries: Sequence[str], limit: int) -> Fused:
+    """Return the passages within reach that fit several wordings best, the best first, without repeated texts."""
+    near = ranked(reach=reach, queries=queries, limit=POOL)
+    return fused(near, reach=reach, queries=queries, limit=limit)
 
 
-def fused(near: Ranked | None, *, tenant_id: int, queries: Sequence[str], limit: int) -> Fused:
-    """Return the tenant's passages that fit several wordings best, by words and by what a ranking has said of them."""
-    scores = scores_of(tenant_id=tenant_id, queries=queries, also=near.likeness if near else ())
+def fused(near: Ranked | None, *, reach: Reach, queries: Sequence[str], limit: int) -> Fused:
+    """Return the passages within reach that fit several wordings best, by words and what a ranking says of them."""
+    scores = scores_of(reach=reach, queries=queries, also=near.likeness if near else ())
     if near is None or not near.likeness:
-        return Fused(hits_of(tenant_id=tenant_id, order=best_first(scores), scores=scores, limit=limit))
+        return Fused(hits_of(reach=reach, order=best_first(scores), scores=scores, limit=limit))
     fits = fits_of(near, scores)
     order = fused_order(near, scores, fits)
     is_exact = any(one.identifiers for one in scores.values())
     likeness = 1.0 if is_exact else max(fits.values())
-    hits = hits_of(tenant_id=tenant_id, order=order, scores=scores, limit=limit)
+    hits = hits_of(reach=reach, order=order, scores=scores, limit=limit)
     return Fused(hits, near.model, likeness) if near.understands_all else Fused(hits)
 
 

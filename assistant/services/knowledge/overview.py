@@ -1,4 +1,4 @@
-"""What a tenant's documents are, in a sentence or two for the model that may search them."""
+"""What the documents within reach are, in a sentence or two for the model that may search them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from cachetools import TTLCache
 from django.db.models import Count
 
-from assistant.models import Document, Tenant
+from assistant.models import Tenant
 from assistant.services.db.threads import in_database_with_retry
+from assistant.services.knowledge.reach import Reach, has_rule, reach_of
+from assistant.toolkit import ToolContext
 
 # How long a description is kept, so that turns do not read it anew, and for how many tenants.
 _KEPT_SECONDS = 60
@@ -32,23 +34,32 @@ _LANGUAGES = {
     "sv": "Swedish",
     "tr": "Turkish",
 }
-_kept: TTLCache[int, str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
+# By the tenant, and what of its documents may be read: its name and version.
+_kept: TTLCache[tuple[int, str, str], str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
+_WHOLE = ("", "")
 
 
-async def described(tenant_id: int) -> str:
-    """Return `describe_documents` of a tenant, at most a minute old."""
-    text = _kept.get(tenant_id)
+async def described(context: ToolContext) -> str:
+    """Return `describe_documents` of what a context may find, at most a minute old; what that is, is asked now."""
+    kept = None if has_rule() else _kept.get((context.tenant.pk, *_WHOLE))
+    return await in_database_with_retry(_described, context) if kept is None else kept
+
+
+def _described(context: ToolContext) -> str:
+    reach = reach_of(context)
+    key = (reach.tenant_id, reach.name, reach.version)
+    text = _kept.get(key)
     if text is None:
-        text = _kept[tenant_id] = await in_database_with_retry(describe_documents, tenant_id)
+        text = _kept[key] = describe_documents(reach)
     return text
 
 
-def describe_documents(tenant_id: int) -> str:
-    """Return how many documents a tenant has, in which languages, and the titles of the trusted ones.
+def describe_documents(reach: Reach) -> str:
+    """Return how many documents there are, in which languages, and the titles of the trusted ones.
 
     A title is part of a prompt here, so those that outsiders may have written are left out.
     """
-    documents = Document.objects.filter(tenant_id=tenant_id)
+    documents = reach.documents()
     counts = documents.order_by().values("language").annotate(count=Count("pk")).order_by("-count", "language")
     languages = [(row["language"], row["count"]) for row in counts]
     total = sum(count for _, count in languages)
@@ -56,7 +67,7 @@ def describe_documents(tenant_id: int) -> str:
         return "There are none yet."
     named = [_LANGUAGES[language] for language, _ in languages if language in _LANGUAGES]
     text = f"There {'is' if total == 1 else 'are'} {total}{_listed(' in ', named)}."
-    trusts_all = Tenant.objects.filter(pk=tenant_id, trusts_documents=True).exists()
+    trusts_all = Tenant.objects.filter(pk=reach.tenant_id, trusts_documents=True).exists()
     trusted = documents if trusts_all else documents.filter(is_trusted=True)
     titles = list(_fitting(trusted.order_by("title").values_list("title", flat=True)[:MAX_TITLES]))
     return f"{text} Among them: {'; '.join(titles)}." if titles else text

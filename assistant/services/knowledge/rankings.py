@@ -8,6 +8,8 @@ from typing import Protocol, cast
 
 from django.utils.module_loading import import_string
 
+from assistant.services.knowledge.reach import Reach
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -25,10 +27,10 @@ class Ranked:
 
 
 class Ranking(Protocol):
-    """Ranks the passages of a tenant, in a thread without an event loop."""
+    """Ranks passages within reach, in a thread without an event loop."""
 
-    def __call__(self, *, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
-        """Return the `limit` passages that are nearest to the wordings of each question.
+    def __call__(self, *, reach: Reach, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
+        """Return the `limit` passages within reach that are nearest to the wordings of each question.
 
         None stands for a question about which it has nothing to say, and full text alone decides. Where its model
         cannot be asked it must not raise, and asks no more: it returns None for all.
@@ -49,13 +51,13 @@ def rank_with(ranking: str | None) -> None:
     _ranking = ranking
 
 
-def ranked(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
+def ranked(*, reach: Reach, queries: Sequence[str], limit: int) -> Ranked | None:
     """Return what the added ranking says of one question; None without one."""
-    return ranked_each(tenant_id=tenant_id, questions=[queries], limit=limit)[0]
+    return ranked_each(reach=reach, questions=[queries], limit=limit)[0]
 
 
-def ranked_each(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
+def ranked_each(*, reach: Reach, questions: Sequence[Sequence[str]], limit: int) -> Sequence[Ranked | None]:
     """Return what the added ranking says of several questions at once; None of each without one."""
     if _ranking is None:
         return [None] * len(questions)
-    return cast(Ranking, import_string(_ranking))(tenant_id=tenant_id, questions=questions, limit=limit)
+    return cast(Ranking, import_string(_ranking))(reach=reach, questions=questions, limit=limit)

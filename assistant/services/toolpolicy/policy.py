@@ -245,7 +245,7 @@ def effective_tools(
         remote = {entry.tool.name: entry for entry in outside}
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
-    held = needed if switches.is_superuser else _permissions(user_id, needed)
+    held = needed if switches.is_superuser else held_permissions(user_id, needed)
     read_only = added_rules.read_only_block() if added_rules.read_only_reasons else None
     effective = []
     for tool in tools:
@@ -311,7 +311,7 @@ def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) 
     return MemberSwitches(is_superuser, read_switches(*stored), after_untrusted)
 
 
-def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
+def held_permissions(user_id: UserId, needed: set[str]) -> set[str]:
     """Return which of the `needed` permissions ("app_label.codename") the user has, directly or by a group."""
     if not needed:
         return set()

@@ -15,6 +15,7 @@ from assistant.contrib.embeddings.services.ranking import rank_each
 from assistant.models import Job, Tenant
 from assistant.services.knowledge.evidence import forget_lines
 from assistant.services.knowledge.rankings import Ranked
+from assistant.services.knowledge.reach import whole_reach
 from tests.contrib.embeddings.encoding import LettersEncoder
 
 # Without the extra there is nothing to test.
@@ -37,7 +38,7 @@ def letters(settings: Any, db: None) -> Iterator[LettersEncoder]:
 
 def rank(*, tenant_id: int, queries: Sequence[str], limit: int) -> Ranked | None:
     """Return what is nearest to the wordings of one question."""
-    return rank_each(tenant_id=tenant_id, questions=[queries], limit=limit)[0]
+    return rank_each(reach=whole_reach(tenant_id), questions=[queries], limit=limit)[0]
 
 
 def embed(tenant: Tenant) -> None:

@@ -26,6 +26,7 @@ from assistant.models.knowledge import Passage
 from assistant.services.jobs import jobs
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.fusion import search_fused
+from assistant.services.knowledge.reach import whole_reach
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.ownership import deletable_models
 from tests.base import Cast
@@ -150,7 +151,7 @@ def test_vectors_of_another_length_are_refused_and_told(
     index = EmbeddingIndex.objects.get(tenant=cast.acme)
     assert "another length" in index.problem
     assert index.vectors.count() == 1
-    assert search_fused(tenant_id=cast.acme.pk, queries=["gate"], limit=5).hits
+    assert search_fused(reach=whole_reach(cast.acme.pk), queries=["gate"], limit=5).hits
 
 
 def test_rows_of_another_length_are_not_compared(cast: Cast, letters: LettersEncoder) -> None:

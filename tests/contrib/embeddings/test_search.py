@@ -23,6 +23,7 @@ from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.fusion import search_fused
+from assistant.services.knowledge.reach import whole_reach
 from benchmarks.knowledge.corpus import cases, documents
 from tests.base import Cast
 from tests.contrib.embeddings.conftest import embed, rank
@@ -33,7 +34,7 @@ TRIES = int(os.environ.get("EMBEDDING_TRIES", "100"))
 
 
 def texts(tenant: Tenant, *queries: str, limit: int = 5) -> list[str]:
-    return [hit.passage.text for hit in search_fused(tenant_id=tenant.pk, queries=queries, limit=limit).hits]
+    return [hit.passage.text for hit in search_fused(reach=whole_reach(tenant.pk), queries=queries, limit=limit).hits]
 
 
 def some_documents(tenant: Tenant) -> None:
@@ -62,7 +63,7 @@ def test_what_is_best_by_words_keeps_a_place(cast: Cast, letters: LettersEncoder
     add_document(tenant=cast.acme, title="Odd", text="Zymurgy concerns visitors of breweries and much else besides.")
     embed(cast.acme)
     query = "Zymurgy: visitors sign the book at gate"
-    best = search(tenant_id=cast.acme.pk, queries=[query], limit=1)[0].passage.text
+    best = search(reach=whole_reach(cast.acme.pk), queries=[query], limit=1)[0].passage.text
     near = rank(tenant_id=cast.acme.pk, queries=[query], limit=100)
     assert near is not None
     far = min(near.likeness.values())
@@ -121,7 +122,7 @@ def test_the_first_search_of_a_tenant_asks_twice(cast: Cast, letters: LettersEnc
     embed(cast.acme)
     letters.requests = 0
     for _ in range(2):
-        assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+        assert find(reach=whole_reach(cast.acme.pk), queries=["vehicle court"], limit=5).evidence == "good"
     # One request for each search, and one for all lines together.
     assert letters.requests == 3
 
@@ -131,7 +132,7 @@ def test_while_the_encoder_is_out_of_order_lines_by_words_do_not_ask_it(cast: Ca
     embed(cast.acme)
     letters.fails = True
     letters.requests = 0
-    assert find(tenant_id=cast.acme.pk, queries=["gate 7"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(cast.acme.pk), queries=["gate 7"], limit=5).evidence == "good"
     assert letters.requests == 1
 
 
@@ -142,10 +143,10 @@ def test_an_encoder_that_fails_while_lines_are_drawn_is_asked_for_them_once_a_mi
     embed(cast.acme)
     letters.requests = 0
     letters.fails_after = 1
-    assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(cast.acme.pk), queries=["vehicle court"], limit=5).evidence == "good"
     assert letters.requests == 2
     letters.requests = 0
-    assert find(tenant_id=cast.acme.pk, queries=["vehicle court"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(cast.acme.pk), queries=["vehicle court"], limit=5).evidence == "good"
     assert letters.requests == 1
 
 
@@ -227,7 +228,7 @@ def test_no_kind_loses_a_question_that_one_part_finds(acme: Tenant, letters: Let
     given = [case for case in read_cases(json.dumps(one) for one in cases()) if case.half == "development"]
 
     def by_words(queries: Any) -> list[str]:
-        return [hit.passage.text for hit in search(tenant_id=acme.pk, queries=queries, limit=5)]
+        return [hit.passage.text for hit in search(reach=whole_reach(acme.pk), queries=queries, limit=5)]
 
     def by_meaning(queries: Any) -> list[str]:
         near = rank(tenant_id=acme.pk, queries=queries, limit=5)
@@ -250,12 +251,12 @@ def test_what_no_document_answers_is_refused(acme: Tenant, letters: LettersEncod
         add_document(tenant=acme, title=source.title, text=source.text, kind=Document.Kind(source.kind))
     embed(acme)
     unknown = ["The pool is heated.", "swimming pool lane swimmer towel lifeguard"]
-    assert find(tenant_id=acme.pk, queries=unknown, limit=5).evidence == "none"
+    assert find(reach=whole_reach(acme.pk), queries=unknown, limit=5).evidence == "none"
     known = ["A replacement badge costs so many euros.", "lost badge report block desk"]
-    assert find(tenant_id=acme.pk, queries=known, limit=5).evidence == "good"
+    assert find(reach=whole_reach(acme.pk), queries=known, limit=5).evidence == "good"
     # The question in other words, which words alone do not find.
     asked = "Can I leave my car in the yard during the day?"
-    assert any("PK-204" in hit.passage.text for hit in find(tenant_id=acme.pk, queries=[asked], limit=5).hits)
+    assert any("PK-204" in hit.passage.text for hit in find(reach=whole_reach(acme.pk), queries=[asked], limit=5).hits)
 
 
 def test_generated_tries_find_no_foreign_passage(cast: Cast, letters: LettersEncoder) -> None:

@@ -14,6 +14,7 @@ from assistant.contrib.evaluations.services.knowledge_evaluation import Case, Ca
 from assistant.models import Tenant
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.reach import whole_reach
 from benchmarks.knowledge.corpus import Style, cases, documents
 from tests.base import Cast
 
@@ -111,7 +112,7 @@ def test_the_set_is_found_among_other_passages(acme: Tenant, style: Style, least
         return evaluate(chosen, passages, with_wordings=with_wordings)[kind].fifth
 
     def passages(queries: Sequence[str]) -> list[str]:
-        return [hit.passage.text for hit in search(tenant_id=acme.pk, queries=queries, limit=5)]
+        return [hit.passage.text for hit in search(reach=whole_reach(acme.pk), queries=queries, limit=5)]
 
     assert found("same words", with_wordings=False) >= least[0]
     assert found("natural", with_wordings=False) >= least[1]

@@ -103,6 +103,7 @@ INSTALLED_APPS += [
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",
+    "assistant.contrib.collections",
     "assistant.contrib.sessions",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",

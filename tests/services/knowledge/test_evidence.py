@@ -9,6 +9,7 @@ from assistant.models import Tenant
 from assistant.services.knowledge import evidence
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.evidence import find, lines_of
+from assistant.services.knowledge.reach import whole_reach
 from assistant.toolkit import ToolContext
 from benchmarks.knowledge.corpus import documents
 from tests.base import Cast
@@ -41,16 +42,16 @@ def test_what_no_document_answers_is_refused_and_what_one_answers_is_not(
 
 def test_few_documents_refuse_nothing_that_they_have(cast: Cast) -> None:
     add_document(tenant=cast.acme, title="Valves", text="A valve stops the water.")
-    assert find(tenant_id=cast.acme.pk, queries=["valve"], limit=5).evidence == "good"
-    assert find(tenant_id=cast.acme.pk, queries=["unicorn"], limit=5).evidence == "none"
-    assert find(tenant_id=cast.globex.pk, queries=["valve"], limit=5).evidence == "none"
+    assert find(reach=whole_reach(cast.acme.pk), queries=["valve"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(cast.acme.pk), queries=["unicorn"], limit=5).evidence == "none"
+    assert find(reach=whole_reach(cast.globex.pk), queries=["valve"], limit=5).evidence == "none"
 
 
 def test_a_line_between_says_that_the_evidence_is_weak(
     cast: Cast, at_acme: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_document(tenant=cast.acme, title="Valves", text="A valve stops the water.")
-    key = (cast.acme.pk, 1, frozenset({"en"}), "")
+    key = (cast.acme.pk, "", 1, frozenset({"en"}), "")
     monkeypatch.setitem(evidence._kept, key, evidence.Lines(0.05, 0.9))
     result = call(search_docs, at_acme, queries=["valve gasket thread"])
     assert result["results"] and result["note"].startswith(WEAK)
@@ -58,9 +59,9 @@ def test_a_line_between_says_that_the_evidence_is_weak(
 
 def test_lines_are_kept_until_a_tenant_has_twice_as_many_passages(cast: Cast) -> None:
     add_document(tenant=cast.acme, title="Valves", text="A valve stops the water.")
-    lines_of(cast.acme.pk)
-    lines_of(cast.acme.pk)
+    lines_of(whole_reach(cast.acme.pk))
+    lines_of(whole_reach(cast.acme.pk))
     assert len(evidence._kept) == 1
     add_document(tenant=cast.acme, title="Wale", text="Der Wal ist kein Fisch.")
-    lines_of(cast.acme.pk)
+    lines_of(whole_reach(cast.acme.pk))
     assert len(evidence._kept) == 2

@@ -16,6 +16,7 @@ from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.fusion import search_fused
 from assistant.services.knowledge.rankings import Ranked, rank_with
+from assistant.services.knowledge.reach import Reach, whole_reach
 from tests.base import Cast
 
 # What the ranking below says of each passage by a word of it: of others, and for other questions, 0.2.
@@ -27,8 +28,8 @@ SAID = {"understands_all": True, "silent": False, "fails on other subjects": Fal
 OTHERS: list[Callable[[], object]] = []
 
 
-def ranking(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> list[Ranked | None]:
-    return [ranked_one(tenant_id, queries) for queries in questions]
+def ranking(*, reach: Reach, questions: Sequence[Sequence[str]], limit: int) -> list[Ranked | None]:
+    return [ranked_one(reach.tenant_id, queries) for queries in questions]
 
 
 def ranked_one(tenant_id: int, queries: Sequence[str]) -> Ranked | None:
@@ -71,7 +72,8 @@ def valves(cast: Cast) -> Cast:
 
 
 def texts(cast: Cast, *queries: str, limit: int = 5) -> list[str]:
-    return [hit.passage.text for hit in search_fused(tenant_id=cast.acme.pk, queries=queries, limit=limit).hits]
+    found = search_fused(reach=whole_reach(cast.acme.pk), queries=queries, limit=limit)
+    return [hit.passage.text for hit in found.hits]
 
 
 def test_the_nearest_comes_first_though_it_has_no_word_of_the_question(valves: Cast) -> None:
@@ -83,8 +85,8 @@ def test_where_the_ranking_is_silent_words_decide(valves: Cast) -> None:
     SAID["silent"] = True
     NEAR["valve"] = 0.8
     assert texts(valves, "How do I shut the tap?") == []
-    fused = search_fused(tenant_id=valves.acme.pk, queries=["pump class 3"], limit=3)
-    assert list(fused.hits) == search(tenant_id=valves.acme.pk, queries=["pump class 3"], limit=3)
+    fused = search_fused(reach=whole_reach(valves.acme.pk), queries=["pump class 3"], limit=3)
+    assert list(fused.hits) == search(reach=whole_reach(valves.acme.pk), queries=["pump class 3"], limit=3)
 
 
 @pytest.mark.parametrize("query", ["Where is VX77?", "where do I set max_flow", "a pump of class 3 or VX-77"])
@@ -112,26 +114,26 @@ def test_where_a_wording_is_not_understood_both_orders_alternate(valves: Cast) -
 
 def test_an_identifier_that_was_asked_for_is_evidence_however_far_its_passage_is(valves: Cast) -> None:
     NEAR.update({"valve": 0.1, "pump": 0.1, "VX": 0.1})
-    assert find(tenant_id=valves.acme.pk, queries=["Where do I find VX-77?"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(valves.acme.pk), queries=["Where do I find VX-77?"], limit=5).evidence == "good"
 
 
 @pytest.mark.parametrize(("near", "expected"), [(0.9, "good"), (0.1, "none")])
 def test_lines_are_drawn_by_what_the_ranking_says_of_other_subjects(valves: Cast, near: float, expected: str) -> None:
     NEAR.update({"valve": near, "pump": 0.1, "VX": 0.1})
-    assert find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence == expected
+    assert find(reach=whole_reach(valves.acme.pk), queries=["How do I shut the tap?"], limit=5).evidence == expected
     assert [key[-1] for key in evidence._kept] == ["m 1"]
 
 
 def test_where_the_ranking_fails_while_lines_are_drawn_nothing_is_refused_and_none_are_kept(valves: Cast) -> None:
     SAID["fails on other subjects"] = True
     NEAR.update({"valve": 0.1, "pump": 0.1, "VX": 0.1})
-    assert find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence == "good"
+    assert find(reach=whole_reach(valves.acme.pk), queries=["How do I shut the tap?"], limit=5).evidence == "good"
     assert not evidence._kept
 
 
 def test_a_question_that_the_ranking_does_not_understand_is_judged_by_words(valves: Cast) -> None:
     asked = "understands no pump, marimba, zither or xylophone"
-    assert find(tenant_id=valves.acme.pk, queries=[asked], limit=5).hits
+    assert find(reach=whole_reach(valves.acme.pk), queries=[asked], limit=5).hits
     ((key, lines),) = evidence._kept.items()
     assert key[-1] == "" and lines.upper < 0.2
 
@@ -152,7 +154,7 @@ def test_while_lines_are_drawn_other_searches_go_on_without(valves: Cast) -> Non
 
     def searched() -> str:
         try:
-            return find(tenant_id=valves.acme.pk, queries=["How do I shut the tap?"], limit=5).evidence
+            return find(reach=whole_reach(valves.acme.pk), queries=["How do I shut the tap?"], limit=5).evidence
         finally:
             connection.close()
 

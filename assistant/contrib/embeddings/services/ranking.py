@@ -10,6 +10,7 @@ from assistant.contrib.embeddings.services.choice import encoder_of, serving_ind
 from assistant.contrib.embeddings.services.encoder import MAX_TEXTS, Encoder, EncoderFailed
 from assistant.contrib.embeddings.services.spending import count_tokens
 from assistant.services.knowledge.rankings import Ranked
+from assistant.services.knowledge.reach import Reach
 from assistant.services.knowledge.stems import languages_of
 
 logger = logging.getLogger(__name__)
@@ -18,13 +19,15 @@ logger = logging.getLogger(__name__)
 MAX_QUESTION = 1_000
 
 
-def rank_each(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int) -> list[Ranked | None]:
-    """Return the tenant's passages that are nearest to the wordings of each question; None if it cannot be compared.
+def rank_each(*, reach: Reach, questions: Sequence[Sequence[str]], limit: int) -> list[Ranked | None]:
+    """Return the passages within reach that are nearest to the wordings of each question.
+
+    None stands for one that cannot be compared.
 
     The encoder gets all wordings together, and after a failure no more.
     """
     nothing: list[Ranked | None] = [None] * len(questions)
-    index = serving_index(tenant_id)
+    index = serving_index(reach.tenant_id)
     encoder = encoder_of(index.provider, index.model) if index is not None else None
     if index is None or encoder is None or encoder.name != index.encoder:
         return nothing
@@ -35,12 +38,14 @@ def rank_each(*, tenant_id: int, questions: Sequence[Sequence[str]], limit: int)
     try:
         directions = _encoded(encoder, index, texts)
     except EncoderFailed as exc:
-        logger.warning("A search of tenant %s goes by words alone: %s", tenant_id, exc)
+        logger.warning("A search of tenant %s goes by words alone: %s", reach.tenant_id, exc)
         return nothing
     # A site that has the app switched off needs no numpy.
     from assistant.contrib.embeddings.services.vectors import nearest, vectors_of
 
-    vectors = vectors_of(tenant_id=tenant_id, index_id=index.pk)
+    vectors = vectors_of(tenant_id=reach.tenant_id, index_id=index.pk)
+    if reach.is_narrowed:
+        vectors = vectors.among(reach.passages().order_by().values_list("pk", flat=True))
     ranked = list(nothing)
     for at, (queries, own) in enumerate(zip(questions, understood, strict=True)):
         likeness = nearest(vectors, [directions[text] for text in own], limit) if own else {}

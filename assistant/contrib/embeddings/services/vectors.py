@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakValueDictionary
@@ -40,6 +40,11 @@ class Vectors:
     @property
     def size(self) -> int:
         return int(self.rows.nbytes + self.passages.nbytes + self.scale.nbytes)
+
+    def among(self, passages: Iterable[int]) -> Vectors:
+        """Return the vectors of some of the passages."""
+        kept = np.isin(self.passages, np.fromiter(passages, dtype=np.int64))
+        return Vectors(self.version, self.passages[kept], self.rows[kept], self.scale[kept])
 
 
 _kept: OrderedDict[tuple[int, int], Vectors] = OrderedDict()

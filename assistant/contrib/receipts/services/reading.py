@@ -8,8 +8,10 @@ from typing import Any
 
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services.readers import WITHHELD, for_visitors, titled
+from assistant.models import Assistant, Passage, Run
 from assistant.models import Message as MessageRow
-from assistant.models import Passage, Run
+from assistant.services.knowledge.reach import has_rule, reach_of_member
+from assistant.services.knowledge.sources import document_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
@@ -29,7 +31,7 @@ class _Tools:
 def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any]:
     """Return the receipts of runs that a member may read, by the runs' ids, as clients get them.
 
-    What a tool returned is shown if the member may use the tool now, and a passage if its document is still there. An
+    What a tool returned is shown if the member may use the tool now, and a passage if they may read its document. An
     end user gets what `for_visitors` leaves.
     """
     rows = list(Receipt.objects.filter(tenant_id=member.tenant_id, run__in=[run.pk for run in runs]).exclude(**EMPTIED))
@@ -41,14 +43,17 @@ def shown_receipts(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any
             conversation__tenant_id=member.tenant_id, run__in=[row.run_id for row in rows], role="assistant"
         ).values_list("message_id", "content")
     )
-    passages = _passages(member, rows)
+    by_assistant: dict[int, list[Receipt]] = {}
+    for row in rows:
+        by_assistant.setdefault(by_pk[row.run_id].assistant_id, []).append(row)
+    passages = {assistant: _passages(member, assistant, some) for assistant, some in by_assistant.items()}
     tools: dict[int, _Tools] = {}
     found = {}
     for row in rows:
         assistant = by_pk[row.run_id].assistant_id
         if assistant not in tools:
             tools[assistant] = _tools_of(member, assistant)
-        shown = _shown(row, texts.get(row.message_id, ""), tools[assistant], passages)
+        shown = _shown(row, texts.get(row.message_id, ""), tools[assistant], passages[assistant])
         found[row.run_id] = for_visitors(shown) if member.is_end_user else shown
     return found
 
@@ -87,8 +92,8 @@ def _tools_of(member: Member, assistant_id: int) -> _Tools:
     )
 
 
-def _passages(member: Member, rows: Collection[Receipt]) -> dict[str, Passage]:
-    """Return the passages that receipts name and that are still there, by their ids: `doc-<document>.<position>`."""
+def _passages(member: Member, assistant_id: int, rows: Collection[Receipt]) -> dict[str, Passage]:
+    """Return the passages that receipts name and that a member may read now, by their ids."""
     ids = {
         source["id"]
         for row in rows
@@ -96,10 +101,12 @@ def _passages(member: Member, rows: Collection[Receipt]) -> dict[str, Passage]:
         for source in mark["sources"]
         if source["kind"] == "passage" and source["id"].startswith("doc-")
     }
-    documents = {one.removeprefix("doc-").partition(".")[0] for one in ids}
-    known = Passage.objects.filter(
-        tenant_id=member.tenant_id, document_id__in=[int(one) for one in documents if one.isdigit() and len(one) < 18]
-    )
+    documents = [document for document in map(document_of, ids) if document is not None]
+    if not documents:
+        return {}
+    assistants = Assistant.objects.filter(tenant_id=member.tenant_id, pk=assistant_id)
+    slug = (assistants.values_list("slug", flat=True).first() or "") if has_rule() else ""
+    known = reach_of_member(member, assistant=slug).passages().filter(document_id__in=documents)
     by_id = {f"doc-{passage.document_id}.{passage.position}": passage for passage in known}
     return {one: by_id[one] for one in ids if one in by_id}
 

@@ -13,6 +13,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.branding.audience import Fact, is_told
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import added_details
+from assistant.services.knowledge.sources import visible_sources
 from assistant.services.runs.reading.reasons import reasons_of
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
@@ -24,9 +25,10 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
 
     Answers have `messageId`, `runId`, `createdAt`, and where they are known `model` and `isFallback` (if that model
     took over because the first could not answer) for those who are told, `feedback` (`rating`, `comment`), `usage`
-    (`inputTokens`, `outputTokens` and `cost` of the whole run), `sources` (the passages that the run's answer names,
-    each with `number`, `source_id`, `source`, `heading`, `page` and `text`), `added` (what optional apps add), and, of
-    the last of a run's answers, `why` (a sentence on what it was made from, in the caller's language).
+    (`inputTokens`, `outputTokens` and `cost` of the whole run), `sources` (the passages that the run's answer names and
+    the caller may read now, each with `number`, `source_id`, `source`, `heading`, `page` and `text`), `added` (what
+    optional apps add), and, of the last of a run's answers, `why` (a sentence on what it was made from, in the caller's
+    language).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -48,7 +50,10 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     shown = {row.run_id: row.run for row in found if row.run}
     added = added_details(member=member, runs=shown.values())
     brand = brand_of(tenant_id=member.tenant_id)
-    why = reasons_of(member=member, thread_id=thread_id, runs=shown.values(), added=added, brand=brand)
+    cited = {run.pk: run.passages for run in shown.values() if run.passages}
+    assistant = found[0].run.assistant.slug if cited and found[0].run else ""
+    sources = visible_sources(member=member, assistant=assistant, passages=cited) if cited else {}
+    why = reasons_of(member=member, thread_id=thread_id, runs=shown.values(), sources=sources, added=added, brand=brand)
     last = {row.run_id: row.pk for row in reversed(found)}
     is_told_models = is_told(member, Fact.MODEL, brand=brand)
     details = []
@@ -63,7 +68,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
             "isFallback": (bool(took_over) or None) if names_model else None,
             "feedback": given.get(row.pk),
             "usage": used.get(run.pk),
-            "sources": run.passages or None,
+            "sources": sources.get(run.pk) or None,
             "added": added.get(run.pk),
             "why": why.get(run.pk) if last[run.pk] == row.pk else None,
         }

@@ -71,6 +71,7 @@ def reasons_of(
     member: Member,
     thread_id: uuid.UUID,
     runs: Collection[Run],
+    sources: Mapping[int, Iterable[Mapping[str, Any]]],
     added: Mapping[int, Mapping[str, Any]],
     brand: BrandValues,
 ) -> dict[int, str]:
@@ -81,6 +82,7 @@ def reasons_of(
     are.
 
     Args:
+        sources: the passages that the answers name and the member may read.
         added: what optional apps add to each run, as of `added_details`.
         brand: of the tenant, whose name visitors know.
     """
@@ -88,7 +90,7 @@ def reasons_of(
     if thread is None or not runs:
         return {}
     off, tenant = thread
-    records = _records(member, runs)
+    records = _records(member, runs, sources)
     named = {*(name for record in records.values() for name in record.names), *off}
     titles = titles_of(tenant_id=member.tenant_id, names=named - {ALL_TOOLS})
     place = (brand.name if member.is_end_user else "") or tenant
@@ -99,12 +101,14 @@ def reasons_of(
     return {run.pk: _sentence(records[run.pk], title, place, off, left_out_of(added.get(run.pk, {}))) for run in runs}
 
 
-def _records(member: Member, runs: Collection[Run]) -> dict[Any, _Record]:
+def _records(
+    member: Member, runs: Collection[Run], sources: Mapping[int, Iterable[Mapping[str, Any]]]
+) -> dict[Any, _Record]:
     found: dict[Any, _Record] = {run.pk: _Record() for run in runs}
     ids = list(found)
     for run in runs:
-        sources = (str(passage.get("source") or "") for passage in run.passages or ())
-        found[run.pk].documents.update(dict.fromkeys(filter(None, sources)))
+        titles = (str(passage.get("source") or "") for passage in sources.get(run.pk, ()))
+        found[run.pk].documents.update(dict.fromkeys(filter(None, titles)))
     calls = ToolCall.objects.filter(tenant_id=member.tenant_id, run__in=ids).annotate(is_cut=~Q(told=""))
     newest = calls.order_by("-pk").values_list("run", "name", "status", "is_cut")[:MAX_CALLS]
     for pk, name, status, is_cut in reversed(newest):

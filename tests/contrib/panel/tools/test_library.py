@@ -10,6 +10,7 @@ from assistant.models import AuditEntry
 from assistant.models.knowledge import Document
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.reach import whole_reach
 from tests.base import Cast
 from tools.models import Customer, Order
 
@@ -22,7 +23,7 @@ def add(client: Client, cast: Cast, **fields: object) -> int:
 
 
 def found(cast: Cast, query: str) -> list[str]:
-    return [hit.passage.title for hit in search(tenant_id=cast.acme.pk, queries=[query], limit=5)]
+    return [hit.passage.title for hit in search(reach=whole_reach(cast.acme.pk), queries=[query], limit=5)]
 
 
 def test_a_document_typed_in_the_admin_is_found(amys: Client, cast: Cast) -> None:

@@ -14,6 +14,7 @@ from assistant.contrib.evaluations.services.knowledge_evaluation import HALVES, 
 from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
 from assistant.services.knowledge.evidence import find, lines_of
+from assistant.services.knowledge.reach import whole_reach
 
 # Passages that a search returns, of which the first five count.
 _LIMIT = 10
@@ -43,10 +44,10 @@ class Command(OperatorCommand):
         cases = [case for case in cases if options["half"] in (None, case.half)]
 
         # Otherwise the first search would be timed with what is kept after it.
-        lines_of(tenant.pk)
+        lines_of(whole_reach(tenant.pk))
 
         def texts_found(queries: Sequence[str]) -> list[str]:
-            return [hit.passage.text for hit in find(tenant_id=tenant.pk, queries=queries, limit=_LIMIT).hits]
+            return [hit.passage.text for hit in find(reach=whole_reach(tenant.pk), queries=queries, limit=_LIMIT).hits]
 
         figures = {
             "the question alone": evaluate(cases, texts_found, with_wordings=False),

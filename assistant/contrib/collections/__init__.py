@@ -1,0 +1,1 @@
+"""Collections of documents, and who may read them."""

@@ -1,0 +1,1 @@
+"""What decides who may read a collection, and what changes one."""

@@ -1,0 +1,78 @@
+"""Puts documents into collections, and takes them out. Each change is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Some
+from typing import Any
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from assistant.contrib.collections.models import CollectedDocument, Collection
+from assistant.models import Document, Tenant
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.audit_trail import Actor
+
+# Documents of one call.
+MAX_DOCUMENTS = 10_000
+
+
+class PlacingError(ValueError):
+    """Documents cannot be placed so; the message can be shown to people."""
+
+
+@transaction.atomic
+def place_documents(
+    *, tenant: Tenant, document_ids: Some[int], collection: Collection | None, actor: Actor, row: Any = None
+) -> int:
+    """Put documents of a tenant into a collection, out of any other; without one, all may read them.
+
+    Args:
+        row: a row of the project that the documents come from: only who may see it may read them.
+
+    Returns:
+        How many were not there before.
+
+    Raises:
+        PlacingError: a document or the collection is not the tenant's, there are too many, or a row has no collection.
+    """
+    wanted = frozenset(document_ids)
+    if len(wanted) > MAX_DOCUMENTS:
+        raise PlacingError(f"These are more than {MAX_DOCUMENTS:,} documents.")
+    if collection is not None and collection.tenant_id != tenant.pk:
+        raise PlacingError("There is no such collection.")
+    if collection is None and row is not None:
+        raise PlacingError("A document that comes from a row needs a collection.")
+    own = frozenset(Document.objects.filter(tenant=tenant, pk__in=wanted).values_list("pk", flat=True))
+    if own != wanted:
+        raise PlacingError("There is no such document.")
+    model, key = ("", "") if row is None else (row._meta.label, str(row.pk))
+    entries = CollectedDocument.objects.filter(tenant=tenant, document__in=wanted).select_for_update()
+    before = {entry.document_id: entry for entry in entries}
+    moved = [pk for pk in sorted(wanted) if _place_of(before.get(pk)) != _place(collection, model, key)]
+    touched = {before[pk].collection_id for pk in moved if pk in before}
+    CollectedDocument.objects.filter(tenant=tenant, document__in=moved).delete()
+    if collection is not None:
+        touched.add(collection.pk)
+        CollectedDocument.objects.bulk_create(
+            CollectedDocument(tenant=tenant, collection=collection, document_id=pk, row_model=model, row_key=key)
+            for pk in moved
+        )
+    if moved:
+        Collection.objects.filter(tenant=tenant, pk__in=touched).update(updated_at=timezone.now())
+        audit_trail.record(
+            actor=actor,
+            action="collection.place",
+            target=collection.name if collection is not None else "",
+            tenant=tenant,
+            details={"documents": moved[:100], "count": len(moved)},
+        )
+    return len(moved)
+
+
+def _place(collection: models.Model | None, model: str, key: str) -> tuple[int, str, str] | None:
+    return None if collection is None else (collection.pk, model, key)
+
+
+def _place_of(entry: CollectedDocument | None) -> tuple[int, str, str] | None:
+    return None if entry is None else (entry.collection_id, entry.row_model, entry.row_key)

@@ -1,0 +1,231 @@
+"""Collections: who may read one is decided when a question is asked, everywhere that documents are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assistant.contrib.collections.models import CollectedDocument, Collection
+from assistant.contrib.collections.services.placing import PlacingError, place_documents
+from assistant.library.knowledge import read_document, search_docs
+from assistant.models import AuditEntry, Document, Membership, Tenant
+from assistant.services.knowledge import visible_rows
+from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.overview import described
+from assistant.services.knowledge.reach import Reach, narrow_with, reach_of
+from assistant.services.knowledge.sources import visible_sources
+from assistant.services.tenancy.members import find_member
+from assistant.toolkit import TenantInfo, ToolContext, ToolError
+from tests.base import Cast
+from tests.factories import make_assistant, make_member
+from tests.library.calling import call, context_of
+
+pytestmark = pytest.mark.django_db
+SECRET = "The merger with Initech closes in May."
+
+
+def put(tenant: Tenant, *documents: Document, **conditions: Any) -> Collection:
+    assistants = conditions.pop("assistants", ())
+    collection, _ = Collection.objects.get_or_create(tenant=tenant, name=f"C{len(conditions)}", defaults=conditions)
+    collection.assistants.set(assistants)
+    place_documents(tenant=tenant, document_ids=[one.pk for one in documents], collection=collection, actor=None)
+    return collection
+
+
+@pytest.fixture
+def merger(cast: Cast) -> Document:
+    add_document(tenant=cast.acme, title="Hours", text="The shop opens at nine.", is_trusted=True)
+    return add_document(tenant=cast.acme, title="Merger plan", text=SECRET, is_trusted=True)
+
+
+def finds(context: ToolContext, document: Document) -> bool:
+    """Return whether a document is found; all ways of reading it must agree."""
+    searched = call(search_docs, context, queries=["merger Initech May"])["results"]
+    is_found = any(one["text"] == document.text for one in searched)
+    try:
+        is_read = bool(call(read_document, context, id=document.pk)["results"])
+    except ToolError as exc:
+        is_read = False
+        assert str(exc).startswith(f"There is no passage [{document.pk}.1].")
+    is_listed = reach_of(context).documents().filter(pk=document.pk).exists()
+    assert is_found == is_read == is_listed
+    return is_found
+
+
+def test_without_conditions_everybody_reads_it(cast: Cast, merger: Document) -> None:
+    put(cast.acme, merger)
+    assert finds(context_of(cast.acme, cast.alice), merger)
+    assert finds(ToolContext(tenant=TenantInfo(cast.acme.pk, "acme")), merger)
+    assert not finds(context_of(cast.globex, cast.mallory), merger)
+
+
+def test_a_collection_for_roles_is_read_by_those_who_have_one_now(cast: Cast, merger: Document) -> None:
+    put(cast.acme, merger, roles=["admin", "owner"])
+    alice, amy = (context_of(cast.acme, user) for user in (cast.alice, cast.amy))
+    assert finds(amy, merger) and not finds(alice, merger)
+    Membership.objects.filter(user=cast.alice).update(role="owner")
+    Membership.objects.filter(user=cast.amy).update(role="member")
+    assert finds(alice, merger) and not finds(amy, merger)
+
+
+def test_who_has_left_or_is_no_member_reads_what_is_open_alone(cast: Cast, merger: Document) -> None:
+    put(cast.acme, merger, roles=["member", "admin"])
+    assert finds(context_of(cast.acme, cast.alice), merger)
+    cast.alice.is_active = False
+    cast.alice.save()
+    for user in (cast.alice, cast.mallory, cast.oscar):
+        assert not finds(context_of(cast.acme, user), merger)
+
+
+def test_end_users_and_calls_without_a_user_reach_open_collections_alone(cast: Cast, merger: Document) -> None:
+    visitor = make_member(cast.acme, "visitor", role=Membership.Role.END_USER)
+    collection = put(cast.acme, merger, roles=["member", "admin", "owner"])
+    nobody = ToolContext(tenant=TenantInfo(cast.acme.pk, "acme"))
+    assert not finds(context_of(cast.acme, visitor), merger) and not finds(nobody, merger)
+    Collection.objects.filter(pk=collection.pk).update(roles=["end_user"])
+    assert finds(context_of(cast.acme, visitor), merger) and not finds(nobody, merger)
+    assert not finds(context_of(cast.acme, cast.alice), merger)
+
+
+def test_a_permission_counts_directly_by_group_and_for_superusers(cast: Cast, merger: Document) -> None:
+    put(cast.acme, merger, permission="auth.view_group")
+    alice = context_of(cast.acme, cast.alice)
+    assert not finds(alice, merger)
+    cast.alice.user_permissions.add(Permission.objects.get(codename="view_group"))
+    assert finds(alice, merger)
+    Membership.objects.create(tenant=cast.acme, user=cast.root, role="member")
+    assert finds(context_of(cast.acme, cast.root), merger)
+
+
+def test_a_collection_of_an_assistant_is_read_through_it_alone(cast: Cast, merger: Document) -> None:
+    legal = make_assistant(cast.acme, "legal")
+    put(cast.acme, merger, assistants=[legal])
+    assert finds(context_of(cast.acme, cast.alice, assistant="legal"), merger)
+    assert not finds(context_of(cast.acme, cast.alice, assistant="support"), merger)
+    assert not finds(context_of(cast.acme, cast.alice), merger)
+
+
+def test_all_conditions_of_a_collection_hold_together(cast: Cast, merger: Document) -> None:
+    put(cast.acme, merger, roles=["admin"], permission="auth.view_group")
+    assert not finds(context_of(cast.acme, cast.amy), merger)
+
+
+def seen_rows(context: ToolContext, model: str, keys: Any) -> frozenset[str]:
+    return frozenset(key for key in keys if model == "auth.User" and key == str(context.user.id))
+
+
+@pytest.fixture
+def own_rows() -> Iterator[None]:
+    before = visible_rows._rule
+    visible_rows.see_rows_with(f"{__name__}.seen_rows")
+    yield
+    visible_rows.see_rows_with(before)
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_a_document_of_a_row_is_read_by_those_who_see_the_row(cast: Cast, merger: Document) -> None:
+    collection = put(cast.acme)
+    place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=collection, actor=cast.amy, row=cast.alice)
+    assert finds(context_of(cast.acme, cast.alice), merger)
+    assert not finds(context_of(cast.acme, cast.amy), merger)
+
+
+def test_without_an_app_that_knows_rows_nobody_reads_their_documents(cast: Cast, merger: Document) -> None:
+    collection = put(cast.acme)
+    place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=collection, actor=None, row=cast.alice)
+    before = visible_rows._rule
+    visible_rows.see_rows_with(None)
+    assert not finds(context_of(cast.acme, cast.alice), merger)
+    visible_rows.see_rows_with(before)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_titles_and_counts_tell_nothing_of_what_may_not_be_read(cast: Cast) -> None:
+    from asgiref.sync import sync_to_async
+
+    add = sync_to_async(add_document)
+    await add(tenant=cast.acme, title="Hours", text="The shop opens at nine.", is_trusted=True)
+    secret = await add(tenant=cast.acme, title="Merger plan", text=SECRET, is_trusted=True)
+    wages = await add(tenant=cast.acme, title="Wage plan", text="Wages rise.", is_trusted=True)
+    alice = context_of(cast.acme, cast.alice)
+    assert (await described(alice)).endswith("Among them: Hours; Merger plan; Wage plan.")
+    await sync_to_async(put)(cast.acme, secret, roles=["admin"])
+    assert (await described(alice)).endswith("Among them: Hours; Wage plan.")
+    assert "Merger plan" in await described(context_of(cast.acme, cast.amy))
+    await sync_to_async(put)(cast.acme, wages, roles=["admin"])
+    assert await described(alice) == "There is 1 in English. Among them: Hours."
+
+
+def test_sources_of_answers_go_with_the_permission(cast: Cast, merger: Document) -> None:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    passages: Any = {7: [{"source_id": f"doc-{merger.pk}.1"}, {"source_id": "file-3.1"}]}
+    assert visible_sources(member=member, assistant="support", passages=passages) == passages
+    put(cast.acme, merger, roles=["admin"])
+    left = visible_sources(member=member, assistant="support", passages=passages)
+    assert left == {7: [{"source_id": "file-3.1"}]}
+
+
+def test_words_are_as_rare_as_in_what_may_be_read(cast: Cast, merger: Document) -> None:
+    def scores() -> list[float]:
+        from assistant.services.knowledge.full_text import search
+
+        found = search(reach=reach_of(context_of(cast.acme, cast.alice)), queries=["shop opens"], limit=5)
+        return [hit.score for hit in found]
+
+    put(cast.acme, merger, roles=["admin"])
+    before = scores()
+    for number in range(9):
+        put(cast.acme, add_document(tenant=cast.acme, title=f"S{number}", text="shop"), roles=["admin"])
+    assert scores() == before
+
+
+def test_a_search_where_no_collection_is_needs_no_more_queries(cast: Cast, merger: Document) -> None:
+    alice = context_of(cast.acme, cast.alice)
+
+    def queries() -> int:
+        call(search_docs, alice, queries=["merger Initech"])
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            call(search_docs, alice, queries=["merger Initech"])
+        return len(asked)
+
+    with_rule = queries()
+    narrow_with(None)
+    try:
+        without = queries()
+    finally:
+        narrow_with("assistant.contrib.collections.services.access.narrowing_of")
+    # One that asks for collections; reading the languages and the count of passages once saves two.
+    assert (with_rule, without) == (8, 7)
+
+
+def test_placing_is_of_the_tenants_own_alone_and_audited(cast: Cast, merger: Document) -> None:
+    theirs = add_document(tenant=cast.globex, title="Theirs", text="Text.")
+    ours = put(cast.acme)
+    foreign = Collection.objects.create(tenant=cast.globex, name="Foreign")
+    for documents, collection in (([theirs.pk], ours), ([merger.pk], foreign), ([merger.pk, 2**40], ours)):
+        with pytest.raises(PlacingError):
+            place_documents(tenant=cast.acme, document_ids=documents, collection=collection, actor=cast.amy)
+    assert not CollectedDocument.objects.exists()
+    assert place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=ours, actor=cast.amy) == 1
+    assert place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=ours, actor=cast.amy) == 0
+    entry = AuditEntry.objects.get(action="collection.place")
+    assert (entry.tenant_id, entry.actor_id, entry.details["documents"]) == (cast.acme.pk, cast.amy.pk, [merger.pk])
+
+
+def test_a_collection_with_documents_is_not_deleted_and_goes_with_its_tenant(cast: Cast, merger: Document) -> None:
+    from django.db.models import RestrictedError
+
+    collection = put(cast.acme, merger, roles=["admin"])
+    with pytest.raises(RestrictedError):
+        collection.delete()
+    assert not Reach(cast.globex.pk).documents().exists()
+    cast.acme.delete()
+    assert not Collection.objects.exists()

@@ -1,0 +1,237 @@
+"""Ten thousand generated tries to read documents: none returns a foreign or forbidden passage, count or title."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db.models import Q
+
+from assistant.contrib.collections.models import Collection
+from assistant.contrib.collections.services.placing import place_documents
+from assistant.library.knowledge import read_document, search_docs
+from assistant.models import Assistant, Document, Membership, Passage, Tenant
+from assistant.services.knowledge import visible_rows
+from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.evidence import forget_lines
+from assistant.services.knowledge.fusion import search_fused
+from assistant.services.knowledge.overview import describe_documents
+from assistant.services.knowledge.rankings import Ranked, rank_with
+from assistant.services.knowledge.reach import Reach, reach_of
+from assistant.services.knowledge.sources import visible_sources
+from assistant.services.tenancy.members import find_member
+from assistant.toolkit import TenantInfo, ToolContext, ToolError
+from tests.factories import make_assistant, make_member, make_tenant
+from tests.library.calling import call, context_of
+
+pytestmark = pytest.mark.django_db
+WORLDS = 25
+TRIES = 400
+WORDS = ("valve", "pump", "gate", "badge", "merger", "wage", "vault", "zip", "VX-77", "invoice")
+ROLES = ("member", "admin", "owner", "end_user")
+PERMISSIONS = ("", "", "auth.view_group", "auth.add_group")
+SEEN: dict[Any, frozenset[str]] = {}
+
+
+def seen_rows(context: ToolContext, model: str, keys: Any) -> frozenset[str]:
+    return frozenset(keys) & SEEN.get((context.tenant.pk, context.user.id), frozenset())
+
+
+def near(*, reach: Reach, questions: Any, limit: int) -> list[Ranked | None]:
+    """Rank as vectors do: the nearest within reach, whatever their words."""
+    found = list(reach.passages().order_by("-pk").values_list("pk", flat=True)[:limit])
+    return [Ranked("near", {pk: 0.9 - at / 1000 for at, pk in enumerate(found)}) for _ in questions]
+
+
+@pytest.fixture(autouse=True)
+def rules() -> Iterator[None]:
+    from assistant.services.knowledge import rankings
+
+    before = (visible_rows._rule, rankings._ranking)
+    visible_rows.see_rows_with(f"{__name__}.seen_rows")
+    forget_lines()
+    yield
+    visible_rows.see_rows_with(before[0])
+    rank_with(before[1])
+    forget_lines()
+
+
+@dataclass
+class Asker:
+    context: ToolContext
+    role: str | None
+    permissions: frozenset[str]
+
+
+@dataclass
+class Place:
+    """What the test itself knows of a document: its tenant, its collection's conditions, and its row."""
+
+    document: Document
+    roles: list[str] = field(default_factory=list)
+    permission: str = ""
+    assistants: list[str] = field(default_factory=list)
+    row: str = ""
+
+    def is_for(self, asker: Asker) -> bool:
+        context = asker.context
+        return (
+            self.document.tenant_id == context.tenant.pk
+            and (not self.roles or asker.role in self.roles)
+            and (not self.permission or self.permission in asker.permissions)
+            and (not self.assistants or context.assistant in self.assistants)
+            and (not self.row or self.row in SEEN.get((context.tenant.pk, context.user.id), frozenset()))
+        )
+
+
+class World:
+    """Two tenants with the same words, titles, collections and assistants, each with people of all roles."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.tenants = [make_tenant("left"), make_tenant("right")]
+        self.places: dict[int, Place] = {}
+        self.askers: list[Asker] = []
+        self.assistants: dict[int, list[Assistant]] = {}
+        for tenant in self.tenants:
+            self.assistants[tenant.pk] = [make_assistant(tenant, slug) for slug in ("support", "legal")]
+            for number in range(30):
+                text = f"{tenant.slug} {number}: {' '.join(chance.sample(WORDS, 4))}."
+                document = add_document(tenant=tenant, title=f"Paper {number}", text=text, is_trusted=True)
+                self.places[document.pk] = Place(document)
+            for name in ("one", "two", "three", "four"):
+                Collection.objects.create(tenant=tenant, name=name)
+            self._people(tenant)
+
+    def _people(self, tenant: Tenant) -> None:
+        info = TenantInfo(tenant.pk, tenant.slug)
+        for slug in ("", "support", "legal"):
+            self.askers.append(Asker(ToolContext(tenant=info, assistant=slug), None, frozenset()))
+        for role in ROLES:
+            user: Any = make_member(tenant, f"{tenant.slug}-{role}", role=role)
+            held = self.chance.sample(["auth.view_group", "auth.add_group"], self.chance.randint(0, 2))
+            user.user_permissions.set(Permission.objects.filter(codename__in=[one.split(".")[1] for one in held]))
+            for slug in ("", "support", "legal"):
+                self.askers.append(Asker(context_of(tenant, user, assistant=slug), role, frozenset(held)))
+            stranger = next(other for other in self.tenants if other != tenant)
+            self.askers.append(Asker(context_of(stranger, user, assistant="support"), None, frozenset()))
+
+    def change(self) -> None:
+        """Give collections other conditions, and documents other collections and rows."""
+        chance = self.chance
+        SEEN.clear()
+        for asker in self.askers:
+            SEEN[asker.context.tenant.pk, asker.context.user.id] = frozenset(map(str, chance.sample(range(1, 9), 4)))
+        for tenant in self.tenants:
+            rows = list(Collection.objects.filter(tenant=tenant))
+            for row in rows:
+                row.roles = chance.sample(ROLES, chance.choice((0, 0, 1, 2)))
+                row.permission = chance.choice(PERMISSIONS)
+                row.save()
+                row.assistants.set(chance.sample(self.assistants[tenant.pk], chance.choice((0, 0, 1))))
+            own = [place for place in self.places.values() if place.document.tenant_id == tenant.pk]
+            for place in chance.sample(own, 12):
+                self._put(tenant, place, chance.choice([None, *rows]))
+            by_name = {row.pk: row for row in rows}
+            for place in own:
+                self._know(place, by_name)
+
+    def _put(self, tenant: Tenant, place: Place, collection: Collection | None) -> None:
+        row = None
+        if collection is not None and self.chance.random() < 0.4:
+            row = Membership(pk=self.chance.randint(1, 9))
+        ids = [place.document.pk]
+        place_documents(tenant=tenant, document_ids=ids, collection=collection, actor=None, row=row)
+        place.row = "" if row is None else str(row.pk)
+        place.document.in_collection = None if collection is None else collection.pk  # type: ignore[attr-defined]
+
+    def _know(self, place: Place, rows: dict[int, Collection]) -> None:
+        row = rows.get(getattr(place.document, "in_collection", None) or 0)
+        place.roles = list(row.roles) if row else []
+        place.permission = row.permission if row else ""
+        place.assistants = [one.slug for one in row.assistants.all()] if row else []
+
+
+def wanted(chance: random.Random, world: World) -> list[Q]:
+    """Return filters that a caller may add: they only take away."""
+    some = [place.document.pk for place in chance.sample(list(world.places.values()), 20)]
+    every = [Q(kind="markdown"), Q(pk__in=some), Q(updated_at__year__gte=2000)]
+    return chance.sample(every, chance.choice((0, 0, 1, 2)))
+
+
+def documents_shown(world: World, asker: Asker) -> set[int]:
+    """Read documents in one of the ways there are, and return those that were shown or counted."""
+    chance = world.chance
+    context = asker.context
+    query = " ".join(chance.sample(WORDS, 2))
+    way = chance.choice(("words", "words", "meaning", "read", "list", "describe", "sources", "tool"))
+    if way in ("words", "meaning"):
+        rank_with(f"{__name__}.near" if way == "meaning" else None)
+        reach = reach_of(context).within(*wanted(chance, world))
+        hits = search_fused(reach=reach, queries=[query], limit=10).hits
+        assert reach.total <= sum(place.is_for(asker) for place in world.places.values())
+        return {hit.passage.document_id for hit in hits}
+    rank_with(None)
+    document = chance.choice(list(world.places))
+    if way == "read":
+        try:
+            found = call(read_document, context, id=document, around=1)["results"]
+        except ToolError as exc:
+            assert str(exc).startswith(f"There is no passage [{document}.1].")
+            assert not world.places[document].is_for(asker)
+            return set()
+        assert world.places[document].is_for(asker)
+        return {int(one["number"].partition(".")[0]) for one in found}
+    if way == "list":
+        return set(reach_of(context).documents().values_list("pk", flat=True))
+    if way == "describe":
+        count = sum(place.is_for(asker) for place in world.places.values())
+        told = describe_documents(reach_of(context))
+        assert told.startswith(f"There {'is' if count == 1 else 'are'} {count}" if count else "There are none")
+        return set()
+    slug = context.tenant.slug
+    member = find_member(user_id=context.user.id or 0, tenant_slug=slug, with_end_users=True)
+    if way == "sources" and member is not None:
+        passages: Any = {1: [{"source_id": f"doc-{pk}.1"} for pk in world.places]}
+        left = visible_sources(member=member, assistant=context.assistant, passages=passages)
+        return {int(str(one["source_id"])[4:-2]) for one in left[1]}
+    return {int(one["number"].partition(".")[0]) for one in call(search_docs, context, queries=[query])["results"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [55])
+def test_ten_thousand_tries_return_nothing_forbidden(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from assistant.services.knowledge import evidence
+
+    # Lines of evidence would be drawn anew for each of the many worlds, and refuse much of so few words.
+    monkeypatch.setattr(evidence, "lines_of", lambda reach, model="": evidence._NO_LINES)
+    world = World(random.Random(seed))
+    shown = forbidden = 0
+    for _ in range(WORLDS):
+        world.change()
+        for _ in range(TRIES):
+            asker = world.chance.choice(world.askers)
+            found = documents_shown(world, asker)
+            shown += len(found)
+            forbidden += sum(not world.places[pk].is_for(asker) for pk in found)
+    assert forbidden == 0
+    # The tries do find what is permitted.
+    assert shown > 20_000
+    assert Passage.objects.count() == len(world.places)
+
+
+@pytest.mark.skipif(not find_spec("numpy"), reason="needs the extra embeddings")
+def test_vectors_are_compared_within_what_may_be_read(cast: Any) -> None:
+    import numpy as np
+
+    from assistant.contrib.embeddings.services.vectors import Vectors, nearest
+
+    rows = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.int8)
+    every = Vectors((3, 3), np.array([10, 11, 12]), rows, np.ones(3, dtype=np.float32))
+    best = nearest(every.among([11, 12]), [bytes([1, 0])], 1)
+    assert list(best) == [12]
