@@ -18,7 +18,6 @@ from assistant.pages import (
     conversation_list,
     invitations,
     passwords,
-    shares,
     sign_in,
 )
 from assistant.services import addresses
@@ -36,9 +35,6 @@ _pages = [
     path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/export/", conversation_list.export, name="export-conversation"),
-    path("t/<slug:tenant>/c/<uuid:thread>/shares/", shares.shares, name="shares"),
-    path("t/<slug:tenant>/c/<uuid:thread>/shares/<uuid:share>/revoke/", shares.revoke, name="revoke-share"),
-    path("t/<slug:tenant>/s/<uuid:share>/", shares.shared, name="shared"),
     path("t/<slug:tenant>/brand/<uuid:image>/", brand.image, name="brand-image"),
     path("brand/<str:colour>.css", brand.accent, name="brand-accent"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),

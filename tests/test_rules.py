@@ -201,7 +201,7 @@ ALLOWED = {
         "assistant/contrib/panel/admin/conversations/thread.py:markdown_html",
     ): SANITISED,
     (HTML, "assistant/pages/base_template.py:render_page"): "a page that the template engine has rendered",
-    (HTML, "assistant/pages/shares.py:_html"): SANITISED,
+    (HTML, "assistant/contrib/shares/pages.py:_html"): SANITISED,
     (CSRF, "assistant/contrib/openai_api/api/endpoint.py:endpoint.wrapped"): BY_KEY,
     (CSRF, "assistant/contrib/openai_api/api/elsewhere.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/authentication.py:nothing_here"): "404 for everybody",

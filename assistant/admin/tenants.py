@@ -59,7 +59,6 @@ class TenantAdmin(TenantScopedAdmin):
         "approvals_by_others",
         "chat_reading",
         "email_domains",
-        "allows_sharing",
         "created_at",
     )
     readonly_fields = ("created_at",)

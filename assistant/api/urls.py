@@ -11,7 +11,6 @@ from assistant.api import (
     files,
     run_events,
     runs,
-    shares,
     usage,
 )
 from assistant.api.addresses import tenant_path
@@ -29,8 +28,6 @@ of_tenant = [
     tenant_path("conversations/<uuid:thread>/messages/", conversations.Messages),
     tenant_path("conversations/<uuid:thread>/shown/", conversations.Shown),
     tenant_path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
-    tenant_path("conversations/<uuid:thread>/shares/", shares.Shares),
-    tenant_path("conversations/<uuid:thread>/shares/<uuid:share>/", shares.OneShare),
     tenant_path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
     tenant_path("runs/<str:run_id>/", runs.OneRun, name="run"),
     tenant_path("runs/<str:run_id>/events/", run_events.RunEvents, name="run-events"),

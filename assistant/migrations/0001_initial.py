@@ -164,7 +164,6 @@ class Migration(migrations.Migration):
                     ('fallback_model', models.CharField(blank=True, db_default='', default='', help_text='Empty: the default model of the fallback provider. Both empty: there is no fallback.', max_length=200, verbose_name='fallback model')),
                     ('fallback_provider', models.ForeignKey(blank=True, help_text='Answers for assistants without a fallback of their own, when their provider is too busy, too slow or fails before anything was shown. Empty: the same provider, with the fallback model.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='assistant.provider', verbose_name='fallback provider')),
                     ('keeps_requests_until', models.DateTimeField(editable=False, help_text='Until then, what models are sent is kept. Set by operators, for a day.', null=True)),
-                    ('allows_sharing', models.BooleanField(db_default=False, default=False, help_text="Members can make links under which the tenant's other members read one of their conversations.", verbose_name='sharing of conversations')),
                 ],
                 options={
                     'verbose_name': 'tenant',
@@ -301,23 +300,6 @@ class Migration(migrations.Migration):
                     'ordering': ['-updated_at'],
                     'indexes': [models.Index(fields=['tenant', 'user', '-updated_at'], name='assistant_c_tenant__155d6d_idx')],
                     'constraints': [models.UniqueConstraint(condition=models.Q(('thread_key', ''), _negated=True), fields=('tenant', 'assistant', 'user', 'thread_key'), name='one_conversation_per_thread_key')],
-                },
-            ),
-            migrations.CreateModel(
-                name='ConversationShare',
-                fields=[
-                    ('id', models.UUIDField(default=uuid.uuid4, help_text="The last part of the link's address.", primary_key=True, serialize=False)),
-                    ('title', models.CharField(blank=True, default='', help_text="The conversation's, at that time.", max_length=200)),
-                    ('path', models.JSONField(help_text='Pairs: the positions of the first message that is shown, and after the last.')),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shares', to='assistant.conversation')),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conversation_shares', to='assistant.tenant')),
-                    ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ],
-                options={
-                    'verbose_name': 'share',
-                    'verbose_name_plural': 'shares',
-                    'ordering': ['-created_at'],
                 },
             ),
             migrations.CreateModel(

@@ -3,7 +3,7 @@
 from assistant.models.assistants import Assistant, Provider
 from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
-from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
+from assistant.models.conversations import Conversation, Feedback, Message
 from assistant.models.files import Attachment, ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
@@ -32,7 +32,6 @@ __all__ = [
     "Brand",
     "BrandImage",
     "Conversation",
-    "ConversationShare",
     "CustomRole",
     "Document",
     "Feedback",

@@ -171,26 +171,6 @@ def client_id_of(row_id: uuid.UUID, thread: str) -> uuid.UUID:
     return chosen if str(chosen) == thread else row_id
 
 
-class ConversationShare(models.Model):
-    """A link under which a tenant's members read a conversation, as it was shown when the link was made."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, help_text=_("The last part of the link's address."))
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversation_shares")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
-    title = models.CharField(max_length=200, blank=True, default="", help_text=_("The conversation's, at that time."))
-    path = models.JSONField(help_text=_("Pairs: the positions of the first message that is shown, and after the last."))
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("share")
-        verbose_name_plural = _("shares")
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"{self.conversation_id} {self.created_at:%Y-%m-%d %H:%M}"
-
-
 class Message(models.Model):
     """One entry of a conversation; `position` gives the order, and `Conversation.branches` what it follows."""
 

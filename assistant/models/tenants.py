@@ -150,12 +150,6 @@ class Tenant(models.Model):
             "becomes a member."
         ),
     )
-    allows_sharing = models.BooleanField(
-        _("sharing of conversations"),
-        default=False,
-        db_default=False,
-        help_text=_("Members can make links under which the tenant's other members read one of their conversations."),
-    )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
-from assistant.pages import member_links
+from assistant.pages import conversation_menu, member_links
 from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
@@ -34,7 +34,6 @@ from assistant.services.conversations.conversations import (
     rename_conversation,
 )
 from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
-from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
 from assistant.services.shown_notices import notice_scripts
@@ -147,7 +146,7 @@ def _chat_page(
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
-        "may_share": may_share(member=member),
+        "menu_entries": conversation_menu.entries(member=member),
         "links": member_links.links(member=member),
         **(given or {}),
     }

@@ -15,6 +15,8 @@ from urllib.parse import urljoin
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
+from assistant.optional_apps import installed
+
 STATIC = Path(__file__).resolve().parent.parent / "static"
 # Static imports and re-exports, as they begin a line in our modules; `import("./x.js")` is for later.
 IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.[^"]+)";', re.MULTILINE)
@@ -29,10 +31,16 @@ def imported(name: str) -> tuple[str, ...]:
     """
     names = [name]
     for importer in names:  # grows
-        folder, source = posixpath.dirname(importer), (STATIC / importer).read_text(encoding="utf-8")
+        folder, source = posixpath.dirname(importer), _file_of(importer).read_text(encoding="utf-8")
         found = (posixpath.normpath(posixpath.join(folder, path)) for path in IMPORT.findall(source))
         names += [each for each in dict.fromkeys(found) if each not in names]
     return tuple(names[1:])
+
+
+def _file_of(name: str) -> Path:
+    """Return the file of a module of the core, or of an installed optional app."""
+    folders = (STATIC, *(Path(app.path) / "static" for app in installed()))
+    return next(folder / name for folder in folders if (folder / name).is_file())
 
 
 def preload_urls(name: str) -> list[str]:

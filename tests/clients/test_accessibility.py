@@ -17,12 +17,13 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from assistant.contrib.mcp_servers.models import McpServer
+from assistant.contrib.shares.links import share_conversation
 from assistant.models import Assistant, Conversation, Membership, Provider, Tenant
-from assistant.services.conversations.shares import share_conversation
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 from tests.browser.conftest import browser, line  # noqa: F401 - fixtures
 from tests.browser.test_widget import Shop, host, shop  # noqa: F401 - fixtures
+from tests.contrib.shares.sharing import set_sharing
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
@@ -90,7 +91,8 @@ def _prepare(cast: Cast) -> None:
         name="Acme Support", description="Knows sheep.", starters=["Where is my order?", "Return a sheep"],
         other_models=["large"], suggests_follow_ups=True,
     )  # fmt: skip
-    Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=True, shows_usage=True)
+    Tenant.objects.filter(pk=cast.acme.pk).update(shows_usage=True)
+    set_sharing(cast.acme)
     for tool, policy in (("find_orders", "on"), ("get_customer", "on"), ("update_customer", "ask"), ("ask_user", "on")):
         switch_tool(cast.acme, tool, policy=policy)
     McpServer.objects.create(

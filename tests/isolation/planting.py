@@ -68,7 +68,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.Conversation.thread_key": THREAD_KEY,
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
-    "assistant.ConversationShare.path": [[0, 1]],
+    "assistant_shares.ConversationShare.path": [[0, 1]],
     "assistant.Run.ending": None,
     "assistant.Run.is_test": False,
     "assistant.Run.partial": None,

@@ -315,7 +315,7 @@ def test_not_ready_before_its_migrations(client: Client, db: None) -> None:
     assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "failed")
 
 
-@pytest.mark.parametrize("name", ["thread", "export-conversation", "shares"])
+@pytest.mark.parametrize("name", ["thread", "export-conversation"])
 def test_a_conversation_is_found_by_the_id_that_its_member_chose(
     name: str, visit: Client, talk: Conversation, cast: Cast
 ) -> None:

@@ -52,11 +52,12 @@ from assistant.asgi import json_apis
 from assistant.optional_apps import paths_for_programs, urlpatterns
 print([api.prefix for api in json_apis._apis if api.prefix != "api/"] + [*paths_for_programs(), *urlpatterns()])
 from assistant import optional_apps
-from assistant.pages import added_settings, member_links
-from assistant.services import loop_services, shown_notices, tenant_events
-from assistant.services.tenancy import scopes
+from assistant.pages import added_settings, conversation_menu, member_links
+from assistant.services import loop_services, readiness, shown_notices, tenant_events
+from assistant.services.tenancy import row_scope, scopes
 from assistant.websocket import added_frames
-print([*added_frames._handlers, *shown_notices._notices, *member_links._links, *added_settings._makers])
+print([*added_frames._handlers, *shown_notices._notices, *member_links._links, *added_settings._makers]
+    + [*conversation_menu._entries, *readiness._checks, *row_scope._explanations])
 print([name for name, _ in tenant_events.event_choices() if name.startswith(("alarm", "schedule"))]
     + [*optional_apps.library_modules()])
 print([*tenant_events._receivers, *loop_services._factories])

@@ -1,4 +1,4 @@
-"""Ends memberships, and deletes what members stored or shared in these tenants."""
+"""Ends memberships, and deletes what members stored in these tenants."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from assistant.models import Membership
-from assistant.services.conversations.shares import revoke_shares_of
 from assistant.services.privacy.leaving_rules import deletions
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import check_leaving
@@ -16,7 +15,7 @@ from assistant.services.tenancy.memberships import check_leaving
 def end_memberships(
     *, actor: audit_trail.Actor, memberships: QuerySet[Membership], keeps_administrators: bool = True
 ) -> None:
-    """Delete memberships together with the credentials and links that the members stored in these tenants.
+    """Delete memberships together with what the members stored in these tenants.
 
     Args:
         actor: the user who ends them, for the audit trail; None if the host project's memberships have changed.
@@ -29,5 +28,4 @@ def end_memberships(
         check_leaving(memberships.select_related("tenant"))
     for deletion in deletions():
         deletion(actor=actor, memberships=memberships)
-    revoke_shares_of(memberships=memberships)
     memberships.delete()

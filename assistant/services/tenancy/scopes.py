@@ -74,8 +74,6 @@ REST: dict[str, Mapping[str, Rule]] = {
     "conversations/<uuid:thread>/shown/": {"PUT": _CHAT},
     "conversations/<uuid:thread>/messages/<str:message_id>/feedback/": {"PUT": _CHAT, "DELETE": _CHAT},
     # A link shows earlier messages.
-    "conversations/<uuid:thread>/shares/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
-    "conversations/<uuid:thread>/shares/<uuid:share>/": {"DELETE": _CHAT},
     "conversations/<uuid:thread>/runs/": {"POST": _CHAT},
     "runs/<str:run_id>/": {"GET": _READ_OR_OWN},
     "runs/<str:run_id>/events/": {"GET": _READ_OR_OWN},

@@ -1,10 +1,12 @@
-"""The names of tools for people."""
+"""The names of tools, and what became of their calls, in words for people."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from assistant.models import Assistant
+from django.utils.translation import gettext as _
+
+from assistant.models import Assistant, ToolCall
 from assistant.services.toolpolicy import catalogue, outside_tools
 
 # The beginning of the name of a tool that asks another assistant.
@@ -31,3 +33,23 @@ def tool_name_of(slug: str) -> str:
 def _delegates(tenant_id: int) -> dict[str, str]:
     rows = Assistant.objects.filter(tenant_id=tenant_id).order_by("-slug").values_list("slug", "name")
     return {tool_name_of(slug): name for slug, name in rows}
+
+
+def state_of_call(status: str) -> str:
+    """Return the state of a call in the words of the chat."""
+    words = {
+        ToolCall.Status.RUNNING: _("Running"),
+        ToolCall.Status.OK: _("Done"),
+        ToolCall.Status.ERROR: _("Failed"),
+        ToolCall.Status.UNKNOWN: _("Outcome unknown"),
+        ToolCall.Status.TIMEOUT: _("Timed out"),
+        ToolCall.Status.REFUSED: _("Refused"),
+        ToolCall.Status.CANCELLED: _("Stopped"),
+        ToolCall.Status.DECLINED: _("Rejected"),
+        ToolCall.Status.EXPIRED: _("Expired"),
+        ToolCall.Status.INTERRUPTED: _("Interrupted"),
+        ToolCall.Status.APPROVED: _("Approved"),
+        ToolCall.Status.AWAITING_APPROVAL: _("Needs an approval"),
+        ToolCall.Status.PENDING: _("Waits for its result"),
+    }
+    return words[ToolCall.Status(status)]

@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
 from assistant.contrib.receipts.models import Receipt
-from assistant.models import Assistant, Conversation, Tenant
-from assistant.services.conversations.shares import share_conversation
+from assistant.contrib.shares.links import share_conversation
+from assistant.models import Assistant, Conversation
 from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
@@ -19,6 +19,7 @@ from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import Visitor, make_visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
+from tests.contrib.shares.sharing import set_sharing
 from tests.factories import switch_tool
 from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
@@ -181,7 +182,7 @@ async def test_readers_of_a_link_see_them_without_passages(
     browser: Browser, site: Server, page: Page, cast: Cast, fake_provider: FakeProvider
 ) -> None:
     await marked(page, fake_provider)
-    await sync_to_async(Tenant.objects.update)(allows_sharing=True)
+    await sync_to_async(set_sharing)(cast.acme)
     made = await sync_to_async(share_of)(cast)
     amy = await make_visitor(browser, site.url, color_scheme="dark")
     name, _, value = (await sync_to_async(session_cookie)(cast.amy)).partition("=")

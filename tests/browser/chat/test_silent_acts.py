@@ -8,11 +8,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from assistant.models import Conversation, ConversationShare, Tenant
+from assistant.contrib.shares.models import ConversationShare
+from assistant.models import Conversation
 from tests.base import Cast
 from tests.browser.acts import answered, ask, questions
 from tests.browser.chat.test_attachments import BAD, TEXT, chips, choose
 from tests.browser.conftest import Visitor
+from tests.contrib.shares.sharing import set_sharing
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 
@@ -20,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_sc
 
 
 async def test_archiving_and_sharing_can_be_taken_back(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:
-    await Tenant.objects.filter(pk=cast.acme.pk).aupdate(allows_sharing=True)
+    await sync_to_async(set_sharing)(cast.acme)
     await page.reload()
     fake_provider.reply("Here I am.")
     await ask(page, "Hello")

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from assistant.models import Assistant, Provider, Tenant
+from assistant.models import Assistant, Provider
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import sign_in
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
+from tests.contrib.shares.sharing import set_sharing
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
@@ -36,7 +37,7 @@ def site(transactional_db: None, cast: Cast, provider: Provider, fake_provider: 
     Assistant.objects.filter(pk=cast.support.pk).update(
         name="Acme Support", other_models=["large-model", "small-model"], suggests_follow_ups=True
     )
-    Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=True)
+    set_sharing(cast.acme)
     with serve(env=ON) as started:
         yield started
 

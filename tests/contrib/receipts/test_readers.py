@@ -14,10 +14,10 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from assistant.contrib.shares.links import share_conversation
 from assistant.core.values.messages import ToolCall
-from assistant.models import Assistant, Conversation, Document, Run, Tenant
+from assistant.models import Assistant, Conversation, Document, Run
 from assistant.providers.scripted import ScriptedModel
-from assistant.services.conversations.shares import share_conversation
 from assistant.services.eventlog.log import ThreadLog
 from assistant.services.knowledge.documents import add_document
 from assistant.services.runs.reading import stored_thread as stored_threads
@@ -31,6 +31,7 @@ from assistant.toolkit import tool
 from assistant.toolkit.registry import Registry
 from tests.base import Cast
 from tests.contrib.end_users.minting import allow, backend, token_for, visit
+from tests.contrib.shares.sharing import set_sharing
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import serve
@@ -52,7 +53,7 @@ def weigh_parcel(number: int) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _tools(cast: Cast) -> Iterator[None]:
     Assistant.objects.update(extensions=["receipts"])
-    Tenant.objects.update(allows_sharing=True)
+    set_sharing(cast.acme)
     switch_tool(cast.acme, "search_docs")
     add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.", is_trusted=True)
     found = [one for one in catalogue.registry() if one.name == "search_docs"]

@@ -169,7 +169,6 @@ else:
             "shows_usage",
             "approvals_by_others",
             "chat_reading",
-            "allows_sharing",
         ),
     )
     BrandPart = _with_columns(

@@ -14,14 +14,13 @@ from assistant.models import Document, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.branding.brands import BrandValues
 from assistant.services.conversations.added_details import left_out_of
-from assistant.services.conversations.shares import state_of_call
 from assistant.services.conversations.tool_switch import ALL_TOOLS
 from assistant.services.knowledge.citations import passages_in_result
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import isolated
 from assistant.services.toolpolicy.policy import effective_tools
-from assistant.services.toolpolicy.titles import titles_of
+from assistant.services.toolpolicy.titles import state_of_call, titles_of
 
 # Names of a kind in one sentence, characters of each, and calls that are read, the newest.
 MAX_NAMES = 8

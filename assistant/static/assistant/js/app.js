@@ -60,10 +60,10 @@ function startMenu() {
   if (!menu) return;
   makeMenu(menu);
   menu.addEventListener("click", ({ target }) => {
-    const action = target.closest("[data-menu]")?.dataset.menu;
+    const { menu: action, script } = target.closest("[data-menu]")?.dataset ?? {};
     if (!action) return;
     menu.open = false;
-    if (action === "share") import("./share.js").then(({ openShare }) => openShare(`${base}c/${chat.id}/shares/`));
+    if (script) import(script).then(({ open }) => open(`${base}c/${chat.id}/`));
     else if (action === "print") print();
     else if (action === "markdown" || action === "json") location.assign(`${base}c/${chat.id}/export/?format=${action}`);
     else if (action === "shortcuts") byId("shortcuts").showModal();

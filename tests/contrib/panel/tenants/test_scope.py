@@ -129,7 +129,9 @@ def test_an_admin_changes_their_tenants_time_zone_but_cannot_suspend_it(amys: Cl
 
 def retention_form(**days: int) -> dict[str, str | int]:
     """Return the retention fields of a tenant's form, and the other lists of it, which are empty."""
-    limits = {f"{prefix}-{name}_FORMS": 0 for prefix in ("limits", "alarms") for name in ("TOTAL", "INITIAL")}
+    limits = {
+        f"{prefix}-{name}_FORMS": 0 for prefix in ("limits", "alarms", "sharing") for name in ("TOTAL", "INITIAL")
+    }
     form = {**limits, "retention-TOTAL_FORMS": 1, "retention-INITIAL_FORMS": 0, "retention-MAX_NUM_FORMS": 1}
     return {**form, **{f"retention-0-{name}": number for name, number in days.items()}}
 

@@ -13,14 +13,16 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
+from assistant.contrib.shares.models import ConversationShare
+from assistant.contrib.shares.switches import may_share
 from assistant.core.conversation.paths import Path
-from assistant.models import Conversation, ConversationShare, Membership, Run, Tenant, ToolCall
+from assistant.models import Conversation, Membership, Run, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.added_details import shared_details
 from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
-from assistant.services.toolpolicy.titles import titles_of
+from assistant.services.toolpolicy.titles import state_of_call, titles_of
 
 # Links of one conversation; and what a link shows at most: the newest messages, and characters of them.
 MAX_SHARES, MAX_MESSAGES, MAX_CHARACTERS = 10, 500, 200_000
@@ -66,11 +68,6 @@ class SharedConversation:
     shared_at: datetime
     messages: Sequence[SharedMessage]
     is_cut: bool
-
-
-def may_share(*, member: Member) -> bool:
-    """Return whether a member may make links now: the tenant allows it, and they are no end user."""
-    return not member.is_end_user and Tenant.objects.filter(pk=member.tenant_id, allows_sharing=True).exists()
 
 
 @transaction.atomic
@@ -123,7 +120,7 @@ def revoke_share(*, member: Member, conversation_id: uuid.UUID, share_id: uuid.U
     return True
 
 
-def revoke_shares_of(*, memberships: QuerySet[Membership]) -> None:
+def revoke_shares_of(*, actor: audit_trail.Actor, memberships: QuerySet[Membership]) -> None:
     """Delete all links that members have made in the tenants of these memberships, because they leave."""
     for tenant_id, user_id in memberships.values_list("tenant_id", "user_id"):
         ConversationShare.objects.filter(tenant_id=tenant_id, user_id=user_id).delete()
@@ -139,7 +136,7 @@ def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConvers
         return None
     owners = Membership.objects.filter(tenant=OuterRef("tenant"), user=OuterRef("user"), user__is_active=True)
     found = ConversationShare.objects.filter(
-        Exists(owners), pk=share_id, tenant_id=member.tenant_id, tenant__allows_sharing=True
+        Exists(owners), pk=share_id, tenant_id=member.tenant_id, tenant__sharing__is_allowed=True
     )
     share = found.select_related("conversation__assistant", "user").first()
     if share is None:
@@ -206,26 +203,6 @@ def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall
         call_id: SharedCall(titles.get(name, name.replace("_", " ")), state_of_call(status))
         for call_id, name, status in known
     }
-
-
-def state_of_call(status: str) -> str:
-    """Return the state of a call in the words of the chat."""
-    words = {
-        ToolCall.Status.RUNNING: _("Running"),
-        ToolCall.Status.OK: _("Done"),
-        ToolCall.Status.ERROR: _("Failed"),
-        ToolCall.Status.UNKNOWN: _("Outcome unknown"),
-        ToolCall.Status.TIMEOUT: _("Timed out"),
-        ToolCall.Status.REFUSED: _("Refused"),
-        ToolCall.Status.CANCELLED: _("Stopped"),
-        ToolCall.Status.DECLINED: _("Rejected"),
-        ToolCall.Status.EXPIRED: _("Expired"),
-        ToolCall.Status.INTERRUPTED: _("Interrupted"),
-        ToolCall.Status.APPROVED: _("Approved"),
-        ToolCall.Status.AWAITING_APPROVAL: _("Needs an approval"),
-        ToolCall.Status.PENDING: _("Waits for its result"),
-    }
-    return words[ToolCall.Status(status)]
 
 
 def _record(member: Member, action: str, share: ConversationShare) -> None:

@@ -9,10 +9,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from assistant.models import AuditEntry, Conversation, ConversationShare, Membership, Tenant, ToolCall
+from assistant.contrib.shares.models import ConversationShare, TenantSharing
+from assistant.models import AuditEntry, Conversation, Membership, ToolCall
 from assistant.services.privacy.leaving import end_memberships
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.shares.sharing import set_sharing
 from tests.factories import make_conversation, make_message, make_run
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def talk(cast: Cast) -> Conversation:
     """A conversation whose question has two answers, the second of which is shown."""
-    Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=True)
+    set_sharing(cast.acme)
     talk = make_conversation(cast.alice, cast.support, title="Sheep", message_count=3, branches=[[2, 1]], choices=[])
     for position, (role, text) in enumerate(
         (("user", "<b>How?</b>"), ("assistant", "First answer"), ("assistant", "**Second** answer"))
@@ -115,11 +117,12 @@ def test_a_revoked_link_leads_nowhere_and_the_audit_says_so(
 
 def test_a_tenant_has_it_off_unless_it_allows_it(alice_calls: Caller, cast: Cast, talk: Conversation) -> None:
     url = share(alice_calls, talk)
-    Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=False)
+    set_sharing(cast.acme, is_allowed=False)
     assert page_of(cast.amy, url)[0] == 404
     answer = alice_calls("post", f"conversations/{talk.pk}/shares/")
     assert answer.status_code == 409 and "cannot be shared" in answer.json()["message"]
-    assert not Tenant._meta.get_field("allows_sharing").default
+    TenantSharing.objects.all().delete()
+    assert alice_calls("post", f"conversations/{talk.pk}/shares/").status_code == 409
 
 
 def test_links_go_with_their_owner_and_with_the_conversation(
@@ -158,3 +161,13 @@ def test_the_page_makes_lists_and_revokes_links_with_a_csrf_token(cast: Cast, ta
     rival = Client()
     rival.force_login(cast.mallory)
     assert rival.get(address).status_code == 404 and rival.post(address).status_code == 404
+
+
+def test_the_links_are_found_by_the_id_that_the_member_chose(client: Client, cast: Cast, talk: Conversation) -> None:
+    """Another member has a row with the id, of which this page says nothing."""
+    theirs = make_conversation(cast.mallory, cast.rival_support, title="Secret")
+    client.force_login(cast.alice)
+    assert client.get(f"/t/acme/c/{theirs.pk}/shares/").status_code == 404
+    Conversation.objects.filter(pk=talk.pk).update(thread_key=str(theirs.pk))
+    answer = client.get(f"/t/acme/c/{theirs.pk}/shares/")
+    assert answer.status_code == 200 and "Secret" not in answer.content.decode()

@@ -1,10 +1,10 @@
 /* The dialog with the links to a conversation: makes them, copies them and revokes them. */
 
-import { announce, byId } from "./dom.js";
-import { make } from "./elements.js";
-import { dayAndTime, gettext } from "./i18n.js";
-import { copyText } from "./shared.js";
-import { toast } from "./toast.js";
+import { announce, byId } from "../js/dom.js";
+import { make } from "../js/elements.js";
+import { dayAndTime, gettext } from "../js/i18n.js";
+import { copyText } from "../js/shared.js";
+import { toast } from "../js/toast.js";
 
 async function ask(address, method) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -14,8 +14,9 @@ async function ask(address, method) {
   return body;
 }
 
-/** Show the links that the server has at `address`. */
-export async function openShare(address) {
+/** Show the links that the server has of the conversation at an address. */
+export async function open(conversation) {
+  const address = `${conversation}shares/`;
   const [dialog, list, problem] = [byId("share"), byId("share-links"), byId("share-error")];
   const attempt = async (work) => {
     problem.hidden = true;

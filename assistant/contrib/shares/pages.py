@@ -11,14 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from assistant.markdown.render import render_blocks
-from assistant.models import ConversationShare
-from assistant.pages.base_template import render_page
-from assistant.pages.members import MemberRequest, for_members
-from assistant.services.conversations.added_details import detail_scripts
-from assistant.services.conversations.conversations import find_conversation
-from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
-from assistant.services.conversations.shares import (
+from assistant.contrib.shares.links import (
     SharedMessage,
     SharingRefused,
     revoke_share,
@@ -26,6 +19,13 @@ from assistant.services.conversations.shares import (
     shared_conversation,
     shares_of,
 )
+from assistant.contrib.shares.models import ConversationShare
+from assistant.markdown.render import render_blocks
+from assistant.pages.base_template import render_page
+from assistant.pages.members import MemberRequest, for_members
+from assistant.services.conversations.added_details import detail_scripts
+from assistant.services.conversations.conversations import find_conversation
+from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 
 
 @require_safe
@@ -37,7 +37,7 @@ def shared(page: MemberRequest, share: uuid.UUID) -> HttpResponse:
         raise Http404
     context = {"member": page.member, "tenant": page.member.tenant, "shared": found, "turns": _turns(found.messages)}
     context |= {"digital_source_type": DIGITAL_SOURCE_TYPE, "details": detail_scripts()}
-    return render_page(page.request, "assistant/chat/shared.html", context)
+    return render_page(page.request, "assistant/shares/page.html", context)
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:

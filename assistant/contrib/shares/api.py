@@ -15,8 +15,8 @@ from assistant.api.base import idempotent
 from assistant.api.conversations import TAG, ConversationView
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer
-from assistant.models import ConversationShare
-from assistant.services.conversations.shares import SharingRefused, revoke_share, share_conversation, shares_of
+from assistant.contrib.shares.links import SharingRefused, revoke_share, share_conversation, shares_of
+from assistant.contrib.shares.models import ConversationShare
 
 SHARE = {
     "id": "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52",

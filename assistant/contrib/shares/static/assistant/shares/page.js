@@ -1,7 +1,7 @@
 /* The page of a shared conversation: formulas, times in the reader's time zone, and what optional apps add to answers. */
 
-import { drawFormulas } from "./formula.js";
-import { dayAndTime } from "./i18n.js";
+import { drawFormulas } from "../js/formula.js";
+import { dayAndTime } from "../js/i18n.js";
 
 const root = document.querySelector(".tenant-assistant");
 drawFormulas(root);

@@ -1,0 +1,1 @@
+"""Links under which a tenant's members read a conversation of another member."""
