@@ -23,6 +23,7 @@ from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host, settled
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.toolkit import ToolContext
+from assistant.toolkit.unknown_options import list_options_of
 
 Role = Membership.Role
 ROLES = (Role.MEMBER, Role.ADMIN, Role.OWNER)
@@ -223,3 +224,6 @@ def _follow_many_to_many(host: HostTenants, model: type[models.Model], through: 
             sync_tenant(host, row)
 
     m2m_changed.connect(receive, sender=through, weak=False, dispatch_uid=f"{_UID}.many")
+
+
+list_options_of(__name__)

@@ -16,6 +16,7 @@ from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.memberships import add_member, set_role
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.services.tenancy.tenants import create_tenant
+from assistant.toolkit.unknown_options import list_options_of
 
 __all__ = [
     "DocumentError",
@@ -37,3 +38,5 @@ __all__ = [
     "revoke_api_keys",
     "set_role",
 ]
+
+list_options_of(__name__)

@@ -24,6 +24,7 @@ from assistant.services.pending import continuation  # noqa: F401 - registers it
 from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
 from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import with_static_files
+from assistant.toolkit.unknown_options import lists_options
 from assistant.websocket.consumer import ChatConsumer
 
 WEBSOCKET = "websocket"
@@ -89,6 +90,7 @@ def _has_route(application: Any, path: str) -> bool:
     return False
 
 
+@lists_options
 def with_assistant(site: Any, *, websockets: Any = None, whole_site: bool = False) -> Any:
     """Return a project's ASGI application: the site, and below the mount of the assistant's URLs what needs ASGI.
 

@@ -37,6 +37,7 @@ from assistant.mcp_client import (
     ServerLog,
     ToolDefinition,
 )
+from assistant.toolkit.unknown_options import list_options_of
 
 __all__ = [
     "Admission",
@@ -91,3 +92,5 @@ __all__ = [
     "replayed",
     "schema_tokens",
 ]
+
+list_options_of(__name__)

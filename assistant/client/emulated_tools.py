@@ -16,7 +16,6 @@ from assistant.core.values.messages import Message, Reply
 from assistant.toolkit import ToolError, ToolResult
 from assistant.toolkit.calls.call import convert
 from assistant.toolkit.calls.gate import HandedIn, called
-from assistant.toolkit.unknown_options import lists_options
 
 _TASK = (
     "You stand in for a tool in a test. Answer with what the tool would return for these arguments: plausible, made "
@@ -24,7 +23,6 @@ _TASK = (
 )
 
 
-@lists_options
 class EmulatedTools(Extension[None]):
     """Answers calls of tools in their place. Arguments are validated as for the tools themselves, which do not run.
 

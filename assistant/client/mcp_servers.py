@@ -46,7 +46,6 @@ from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 from assistant.toolkit.text import stripped, trimmed
-from assistant.toolkit.unknown_options import lists_options
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
@@ -102,7 +101,6 @@ class RemoteToolError(Exception):
         self.result = result
 
 
-@lists_options
 @dataclass(frozen=True, slots=True)
 class McpServer:
     """An MCP server whose tools a model may call: at a URL (Streamable HTTP), or a program on this machine.

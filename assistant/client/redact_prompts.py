@@ -10,10 +10,8 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.redaction import MARK, PRIVATE, Redaction
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit.unknown_options import lists_options
 
 
-@lists_options
 class RedactPrompts(Extension[None]):
     """Hides personal data from models: in all that they are sent but the system prompt.
 

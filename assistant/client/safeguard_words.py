@@ -10,10 +10,8 @@ from typing import Any
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun
 from assistant.toolkit.translation import gettext
-from assistant.toolkit.unknown_options import lists_options
 
 
-@lists_options
 class SafeguardWords(Extension[None]):
     """Ends a turn if the message that is answered, or the answer, has one of some words.
 

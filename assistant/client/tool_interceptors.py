@@ -10,7 +10,6 @@ from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.values.redaction import MARK, Redaction
 from assistant.toolkit import ToolError, ToolResult
 from assistant.toolkit.logs import log_extra
-from assistant.toolkit.unknown_options import lists_options
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +37,6 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
         )
 
 
-@lists_options
 class Redact:
     """Replaces matches of patterns, such as card numbers, in results before the model, the page or the audit see them.
 

@@ -9,6 +9,7 @@ from assistant.mcp_client.pool import SessionPool
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.remote_tool import remote_tool
 from assistant.mcp_client.resources import PromptParameter, RemotePrompt, RemoteResource
+from assistant.toolkit.unknown_options import list_options_of
 
 __all__ = [
     "CallQuestions",
@@ -30,3 +31,5 @@ __all__ = [
     "connect",
     "remote_tool",
 ]
+
+list_options_of(__name__)

@@ -11,6 +11,7 @@ from assistant.testing.database import share_connections
 from assistant.testing.guest import GuestTestMixin
 from assistant.testing.models import answer_with
 from assistant.testing.tools import ToolTester, tool_context
+from assistant.toolkit.unknown_options import list_options_of
 
 __all__ = [
     "Answer",
@@ -27,3 +28,5 @@ __all__ = [
     "share_connections",
     "tool_context",
 ]
+
+list_options_of(__name__)

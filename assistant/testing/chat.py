@@ -20,7 +20,6 @@ from assistant.services.addresses import api_url
 from assistant.testing.asgi_client import ORIGIN, Event, LoopThread, WebSocket, post_for_events
 from assistant.testing.database import share_connections
 from assistant.testing.tools import find_tenant
-from assistant.toolkit.unknown_options import lists_options
 
 _ENDINGS = ("RUN_FINISHED", "RUN_ERROR")
 # As Django's middleware takes it: 32 letters and digits.
@@ -67,7 +66,6 @@ def _value(text: str) -> Any:
         return text
 
 
-@lists_options
 class ChatTester:
     """A conversation of a user with an assistant; a context manager. The user is signed in with a session.
 

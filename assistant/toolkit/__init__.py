@@ -19,6 +19,7 @@ from assistant.toolkit.errors import (
 from assistant.toolkit.media import Media
 from assistant.toolkit.registry import Registry
 from assistant.toolkit.schema.parameters import Param, suspicious_parameters
+from assistant.toolkit.unknown_options import list_options_of
 from assistant.toolkit.waiting import Callback, Pending
 
 __all__ = [
@@ -53,3 +54,5 @@ __all__ = [
     "tool",
     "tools_of",
 ]
+
+list_options_of(__name__)

@@ -9,7 +9,6 @@ from pathlib import PurePath
 
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.image_sizes import MAX_PIXELS, is_too_large
-from assistant.toolkit.unknown_options import lists_options
 
 # Limits of one result.
 MAX_FILES = 8
@@ -45,7 +44,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
 
 
-@lists_options
 @dataclass(frozen=True, slots=True)
 class Media:
     """A file that a tool returns: `Media(png, "image/png", name="sales.png")`, alone or in `ToolResult(media=...)`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
@@ -14,7 +15,7 @@ def unknown_options(beginning: str, given: Iterable[str], known: Iterable[str]) 
     """Return a sentence that names those given that are not known, and all that are; "" if all given are known.
 
     Args:
-        beginning: of the sentence, such as "ChatClient has no options".
+        beginning: of the sentence, such as "A call has no settings".
     """
     choices = tuple(known)
     unknown = sorted(set(given).difference(choices))
@@ -28,25 +29,62 @@ def option_names(function: Callable[..., Any]) -> list[str]:
 
 
 def lists_options(made: Made) -> Made:
-    """Have a class or a sync function name, in its `TypeError` about an unknown option, the options that there are.
+    """Have Python's `TypeError` about the arguments of a class, its public methods or a function list the options.
 
-    Types and `help()` stay as they are. It stands above `@dataclass`, and not on what each run makes: it costs a call.
+    Types and `help()` stay as they are. It stands above `@dataclass`. For a class it costs nothing: Python begins the
+    sentence with the method's qualified name. So it is with async functions; others, which are pickled by that name,
+    are wrapped, for a call more.
     """
     if isinstance(made, type):
-        filling = _listing(vars(made)["__init__"], lambda arguments: type(arguments[0]).__name__, made)
-        type.__setattr__(made, "__init__", filling)
+        for name, member in vars(made).items():
+            method = getattr(member, "__func__", member)
+            if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
+                called = made.__name__ if name == "__init__" else f"{made.__name__}.{name}"
+                _name_options(method, called, has_owner=not isinstance(member, staticmethod))
         return made
-    return cast("Made", _listing(made, lambda arguments: f"{made.__name__}()", made))
+    if inspect.iscoroutinefunction(made):
+        _name_options(made, made.__name__)
+        return made
+    return cast("Made", _listing(made))
 
 
-def _listing(function: Any, name_of: Callable[[tuple[Any, ...]], str], owner: Callable[..., Any]) -> Any:
+def list_options_of(module: str) -> None:
+    """Do what `lists_options` does for all classes and sync functions that a module names in `__all__`.
+
+    Modules that take a function from where it is defined do not pay for the call.
+    """
+    public = vars(sys.modules[module])
+    for name in public["__all__"]:
+        one = public[name]
+        if isinstance(one, type):
+            lists_options(one)
+        elif inspect.isfunction(one) and not inspect.iscoroutinefunction(one) and not _lists_nothing(one):
+            public[name] = _listing(one)
+            # Where it is looked for when it is pickled.
+            public[name].__module__ = module
+
+
+def _name_options(function: Any, name: str, *, has_owner: bool = False) -> None:
+    code = function.__code__  # read in a moment, unlike signatures: this runs at each start
+    names = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    if options := names[1 if has_owner else 0 :]:
+        function.__qualname__ = f"{name} takes {', '.join(options)}. {name}"
+
+
+def _lists_nothing(function: Callable[..., Any]) -> bool:
+    """Whether a function has no arguments, or takes any name and says itself which are wrong."""
+    kinds = {one.kind for one in inspect.signature(function).parameters.values()}
+    return not kinds or inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def _listing(function: Any) -> Any:
+    known = option_names(function)
+
     @functools.wraps(function)
     def listing(*args: Any, **options: Any) -> Any:
-        try:
-            return function(*args, **options)
-        except TypeError:
-            if mistake := unknown_options(f"{name_of(args)} has no options", options, option_names(owner)):
-                raise TypeError(mistake) from None
-            raise
+        # Before the call: a decorator of the function may begin a transaction.
+        if mistake := unknown_options(f"{function.__name__}() has no options", options, known):
+            raise TypeError(mistake)
+        return function(*args, **options)
 
     return listing

@@ -7,14 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.text import clean_text
-from assistant.toolkit.unknown_options import lists_options
 
 MAX_WAIT = timedelta(days=90)
 # Characters of a note; the rest is cut off.
 MAX_NOTE = 200
 
 
-@lists_options
 @dataclass(frozen=True, slots=True)
 class Pending:
     """The return value of a tool whose result comes later. Only tools with `waits=True` may return it.

@@ -12,6 +12,7 @@ from assistant.contrib.end_users.services.tokens import DEFAULT_SECONDS, allow_o
 from assistant.models import Tenant
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession
 from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit.unknown_options import list_options_of
 
 __all__ = ["allow_origin", "member_grant"]
 
@@ -55,3 +56,6 @@ def member_grant(
 @all_tenants()
 def _slug_of(row: Any) -> str:
     return str(Tenant.objects.filter(external_id=str(row.pk)).values_list("slug", flat=True).first() or "")
+
+
+list_options_of(__name__)

@@ -11,7 +11,6 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Reply
 from assistant.core.values.redaction import MARK, PRIVATE, Redaction
 from assistant.toolkit.logs import log_extra
-from assistant.toolkit.unknown_options import lists_options
 
 logger = logging.getLogger("assistant.prompts")
 
@@ -19,7 +18,6 @@ logger = logging.getLogger("assistant.prompts")
 MAX_CHARACTERS = 100_000
 
 
-@lists_options
 class PromptLog(Extension[None]):
     """Logs each request to a model and its reply, whole, at the level INFO of the logger `assistant.prompts`.
 

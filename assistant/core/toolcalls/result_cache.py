@@ -17,7 +17,6 @@ from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.carried_context import current_language, declare_internal, readable_variables
 from assistant.toolkit.context import as_tool_sees, current_call, home_loop
 from assistant.toolkit.logs import logged_request, logged_run
-from assistant.toolkit.unknown_options import lists_options
 
 # What is part of the key. Everything else in a context is new with each call or may change within it.
 _KEYED = ("tenant", "user", "assistant", "config", "extra", "secrets", "deps")
@@ -36,7 +35,6 @@ class _CachedResult:
     tool: Tool
 
 
-@lists_options
 class Cache:
     """Caches the results of idempotent, read-only tools.
 

@@ -30,7 +30,6 @@ from assistant.core.values.messages import Message, ToolCall, new_id
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Media, Tool, ToolContext, ToolError
 from assistant.toolkit.logs import log_operation
-from assistant.toolkit.unknown_options import lists_options
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +53,6 @@ _NO_CHAIN = _AgentChain()
 _chain: ContextVar[_AgentChain] = ContextVar("agent_chain", default=_NO_CHAIN)
 
 
-@lists_options
 @dataclass(frozen=True)
 class Agent:
     """An assistant that other assistants can call as a tool.

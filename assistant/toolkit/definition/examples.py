@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.toolkit.unknown_options import lists_options
 
-
-@lists_options
 @dataclass(frozen=True, slots=True)
 class ExampleStep:
     """A preceding call of another tool in a worked example, with its result."""
@@ -19,7 +16,6 @@ class ExampleStep:
     result: str
 
 
-@lists_options
 @dataclass(frozen=True, slots=True)
 class Example:
     """A worked example for small models: the user's message, the call, its result, and the answer.

@@ -11,10 +11,8 @@ from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.schema.json_schema import JsonSchema
-from assistant.toolkit.unknown_options import lists_options
 
 
-@lists_options
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question that a person answers in place of the tool.

@@ -27,6 +27,7 @@ from assistant.services.jobs.jobs import LongWork
 from assistant.services.tenancy.row_scope import set_tenants
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
+from assistant.toolkit.unknown_options import lists_options
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
@@ -60,6 +61,7 @@ class Examination:
         return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 
 
+@lists_options
 async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operator: bool = True) -> Examination:
     """Connect to a server, list its tools and store them.
 
