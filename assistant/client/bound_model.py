@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar, Unpack, overload
 
-from assistant.client.call_settings import Prompt
+from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.chat_client import ChatClient
 from assistant.client.reply import ChatReply
 from assistant.client.tool_sources import ToolSource
 from assistant.core.llm.protocol import Model
+from assistant.core.llm.typed_output import Mode
 from assistant.core.toolcalls.protocols import Decision
 from assistant.toolkit.unknown_options import option_names, unknown_options
+
+T = TypeVar("T")
 
 
 class BoundModel:
@@ -42,15 +45,39 @@ class BoundModel:
         """Return the model with these tools beside its own, and these options in place of its own."""
         return BoundModel(self.model, (*self.tools, *tools), {**self._options, **options})
 
+    @overload
+    async def call(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings[Any]],
+    ) -> ChatReply[T]: ...
+    @overload
+    async def call(self, message: Prompt = None, **settings: Unpack[CallSettings[Any]]) -> ChatReply[Any]: ...
     async def call(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Ask the model and run the tools it calls; the settings and errors are those of `ChatClient.call`."""
         return await self._client.call(message, **settings)
 
+    @overload
+    def call_sync(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings[Any]],
+    ) -> ChatReply[T]: ...
+    @overload
+    def call_sync(self, message: Prompt = None, **settings: Unpack[CallSettings[Any]]) -> ChatReply[Any]: ...
     def call_sync(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Like `call`, for code without an event loop. Raises `RuntimeError` where one runs."""
         return self._client.call_sync(message, **settings)
 
-    async def stream_text(self, message: Prompt = None, **settings: Any) -> AsyncGenerator[str, None]:
+    async def stream_text(
+        self, message: Prompt = None, **settings: Unpack[CallSettings[Any]]
+    ) -> AsyncGenerator[str, None]:
         """Yield the text of the answer as it arrives. Raises `RunFailed`."""
         async with aclosing(self._client.stream_text(message, **settings)) as texts:
             async for text in texts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypedDict, get_args
 
+from assistant.client.option_types import check_types
 from assistant.client.prompts import PromptTemplate
 from assistant.client.tool_sources import ToolProvider, ToolSource
 from assistant.core.llm.typed_output import Mode
@@ -60,14 +61,14 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     on_error: OnError
 
 
-# What has no wrong value that `check_settings` would find.
-UNCHECKED = CallSettings.__annotations__.keys() - {"on_error", "execute_tools", "limits", "options"}
+# What has no wrong value that `check_settings` would find; a call with no other setting is not checked.
+UNCHECKED = frozenset({"conversation", "deps", "history", "more_tools", "system", "tool_choice", "tools"})
 
 
 def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:
     """Raise `TypeError` for settings of a call that are unknown or of another type, with what there is to choose."""
     if mistake := unknown_options("A call has no settings", settings, CallSettings.__annotations__):
-        raise TypeError(mistake)
+        raise TypeError(f"{mistake} Typed answers also have output_type and output_mode.")
     if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
         raise TypeError(f"on_error {mistake}.")
     executes = settings.get("execute_tools", True)
@@ -77,9 +78,6 @@ def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:
         )
     if callable(executes) and (mistake := positional_mistake(executes, 2)):
         raise TypeError(f"execute_tools {mistake}: it gets the reply and the context.")
-    if not isinstance(settings.get("limits", Limits()), Limits):
-        raise TypeError(f"limits must be a Limits, not {settings['limits']!r}.")
-    if not isinstance(settings.get("options", {}), Mapping):
-        raise TypeError(f"options must be a mapping, not {settings['options']!r}.")
+    check_types(**settings)
     if mode is not None and mode not in get_args(Mode):
         raise TypeError(f"output_mode must be one of {', '.join(get_args(Mode))}, not {mode!r}.")

@@ -30,6 +30,7 @@ from assistant.client.mcp_servers import (
     Roots,
     check_options,
 )
+from assistant.client.option_types import check_functions, check_types
 from assistant.client.prompts import PromptTemplate, filled
 from assistant.client.reply import ChatReply, InMemoryJournal
 from assistant.client.sessions import EventStore, Session
@@ -46,7 +47,7 @@ from assistant.client.turns import (
 )
 from assistant.core.conversation.summary import summarise
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
-from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
+from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.extensions.request_choice import RequestChoice
 from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.extensions.typed_answer import TypedAnswer
@@ -61,11 +62,9 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
 from assistant.mcp_client import LogLevel
 from assistant.toolkit import Tool, ToolContext
-from assistant.toolkit.calls.gate import is_generator, positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule
-from assistant.toolkit.unknown_options import lists_options
 
 T = TypeVar("T")
 
@@ -73,11 +72,8 @@ _spans = LazyModule("assistant.client.spans.turns")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
-# Options whose functions yield what they give.
-_MAY_YIELD = frozenset({"model_interceptors", "result_converter"})
 
 
-@lists_options
 class ChatClient(Generic[Deps]):
     """Chats with a model, and runs the tools it calls.
 
@@ -170,7 +166,28 @@ class ChatClient(Generic[Deps]):
         roots: Roots | None = None,
         extensions: Iterable[Extension[Any]] = (),
     ) -> None:
-        _check_functions(
+        check_types(
+            variables=variables,
+            context=context,
+            limits=limits,
+            options=options,
+            history_tokens=history_tokens,
+            history_messages=history_messages,
+            configs=configs,
+            secrets=secrets,
+            resolvers=resolvers,
+            search_over=search_over,
+            interceptors=interceptors,
+            model_interceptors=model_interceptors,
+            input_guardrails=input_guardrails,
+            output_guardrails=output_guardrails,
+            output_validators=output_validators,
+            extensions=extensions,
+            model=model,
+            fallback=fallback,
+            store=store,
+        )
+        check_functions(
             2,
             input_guardrails=input_guardrails,
             output_guardrails=output_guardrails,
@@ -184,11 +201,9 @@ class ChatClient(Generic[Deps]):
             on_sampling=[] if on_sampling is None else [on_sampling],
         )
         if result_converter is not None and not takes_type(result_converter):
-            _check_functions(1, result_converter=[result_converter])
+            check_functions(1, result_converter=[result_converter])
         if roots is not None or log_level != "info":
             check_options(log_level, roots)
-        if not callable(getattr(model, "stream", None)):
-            raise TypeError(f"model must be a model, such as OpenAIModel('gpt-4.1-mini'), not {model!r}.")
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
             models = [InterceptedModel(one, model_interceptors) for one in models]
@@ -272,6 +287,17 @@ class ChatClient(Generic[Deps]):
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
 
+    @overload
+    def call_sync(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings[Deps]],
+    ) -> ChatReply[T]: ...
+    @overload
+    def call_sync(self, message: Prompt = None, **settings: Unpack[CallSettings[Deps]]) -> ChatReply[Any]: ...
     def call_sync(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Like `call`, for code without an event loop. Raises `RuntimeError` where one runs."""
         try:
@@ -471,17 +497,3 @@ class ChatClient(Generic[Deps]):
         if not system or (messages[0].role == "system" and not is_summary(messages[0])):
             return messages
         return (Message("system", system), *messages)
-
-
-def _check_functions(count: int, **options: Sequence[Any]) -> None:
-    """Raise `TypeError` for what is no function of so many arguments, by the options that it is given as.
-
-    Raise it for a generator as well, whose body does not run when it is called.
-    """
-    for option, functions in options.items():
-        for function in functions:
-            mistake = positional_mistake(function, count)
-            if not mistake and option not in _MAY_YIELD and is_generator(function):
-                mistake = "is a generator, and must return its answer"
-            if mistake:
-                raise TypeError(f"{option}: {name_of(function)} {mistake}")

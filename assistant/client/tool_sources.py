@@ -14,13 +14,14 @@ from assistant.client.mcp_servers import McpHandlers, McpServer, McpTools
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
-from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, UnknownTool, tools_of
+from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, UnknownTool
 from assistant.toolkit.calls.gate import HandedIn, called, discard
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.definition.augmentation import takes_fields
 from assistant.toolkit.definition.context_annotations import is_context
 from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
+from assistant.toolkit.definition.tool import tools_of
 from assistant.toolkit.registry import tools_in
 
 AnyTool = Tool | Callable[..., Any] | str
@@ -100,7 +101,13 @@ def find_tool(source: object, defaults: Mapping[str, Tool], resolvers: Sequence[
             resolved = _checked(resolver(source))
         if resolved is not None:
             return resolved
-    raise UnknownTool(source, defaults)
+    raise UnknownTool(source, _names(defaults, resolvers))
+
+
+def _names(defaults: Mapping[str, Tool], resolvers: Sequence[Resolver]) -> list[str]:
+    """Return the names that are known: those of the tools at hand, and of registries among the resolvers."""
+    registries = [resolver for resolver in resolvers if isinstance(resolver, Registry)]
+    return [*defaults, *(tool.name for registry in registries for tool in registry)]
 
 
 async def find_tool_of_call(source: object, defaults: Mapping[str, Tool], resolvers: Sequence[Resolver]) -> Tool:
@@ -114,7 +121,7 @@ async def find_tool_of_call(source: object, defaults: Mapping[str, Tool], resolv
             resolved = _checked(await called(HandedIn(resolver, (source,), "resolvers", "ChatClient", seconds=60.0)))
         if resolved is not None:
             return resolved
-    raise UnknownTool(source, defaults)
+    raise UnknownTool(source, _names(defaults, resolvers))
 
 
 def _from_function(source: object) -> Tool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from assistant.client.bound_model import BoundModel
+    from assistant.client.call_settings import CallSettings, Prompt
     from assistant.client.reply import ChatReply
+    from assistant.client.tool_sources import ToolSource
     from assistant.core.llm.protocol import Model
+    from assistant.core.llm.typed_output import Mode
+
+T = TypeVar("T")
 
 # The client stands above the models that it asks; a model needs it only where a program calls the model itself.
 _client = LazyModule("assistant.client.bound_model")
@@ -18,7 +23,7 @@ _client = LazyModule("assistant.client.bound_model")
 class CallsTools:
     """Lets a program call a model without a `ChatClient` of its own."""
 
-    def with_tools(self: Model, *tools: object, **options: Any) -> BoundModel:
+    def with_tools(self: Model, *tools: ToolSource, **options: Any) -> BoundModel:
         """Return the model with tools: defaults of its calls.
 
         Args:
@@ -27,7 +32,18 @@ class CallsTools:
         bound: BoundModel = _client.load().BoundModel(self, tools, options)
         return bound
 
-    async def call(self: Model, message: Any = None, **settings: Any) -> ChatReply[Any]:
+    @overload
+    async def call(
+        self: Model,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings[Any]],
+    ) -> ChatReply[T]: ...
+    @overload
+    async def call(self: Model, message: Prompt = None, **settings: Unpack[CallSettings[Any]]) -> ChatReply[Any]: ...
+    async def call(self: Model, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
         """Ask the model, run the tools it calls, and return its answer.
 
         Args:

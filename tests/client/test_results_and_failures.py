@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, RunFailed, ToolCall
+from assistant.client import ChatClient, Decision, RunFailed, ToolCall
 from assistant.core.values.messages import Reply
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, tool
@@ -181,3 +181,14 @@ async def test_what_cannot_be_meant_is_refused(on_error: Any, mistake: str) -> N
         fail.replace(on_error=on_error)
     with pytest.raises(TypeError, match=mistake):
         await ChatClient(model=ScriptedModel("ok"), tools=[fail]).call("?", on_error=on_error)
+
+
+async def test_a_persons_response_may_be_any_json_value() -> None:
+    asked = count.replace(requires_approval=True)
+    client = ChatClient(model=ScriptedModel([COUNT, "M it is."]), tools=[asked])
+    waiting = await client.call("Which size?")
+    decisions = {call.id: Decision(approved=True, response={"size": "M"}) for call in waiting.pending}
+    reply = await client.call(history=waiting.messages, decisions=decisions)
+    assert [message.content for message in reply.messages if message.role == "tool"] == ['{"size":"M"}']
+    with pytest.raises(TypeError, match="response of a Decision must be a text or JSON"):
+        Decision(approved=True, response=object())

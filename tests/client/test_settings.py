@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, RunFailed
+from assistant.client import ChatClient, Limits, PromptLog, RunFailed
 from assistant.providers import ScriptedModel
-from assistant.toolkit import Tool
+from assistant.toolkit import Registry, Tool, UnknownTool
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,12 @@ from assistant.toolkit import Tool
             {"execute_tools": lambda reply: True},
             "execute_tools must take 2 positional arguments: it gets the",
         ),
-        ({"limits": 5}, "limits must be a Limits, not 5"),
-        ({"options": "hot"}, "options must be a mapping, not 'hot'"),
+        ({"limits": 5}, "limits must be a Limits, not int"),
+        ({"options": "hot"}, "options must be a mapping, not str"),
+        ({"decisions": {"c1": True}}, "decisions must be a mapping of call ids to Decision values; True is none"),
+        ({"files": ["a.png"]}, "files must be a list of Media values; 'a.png' is none"),
+        ({"client_tools": ["a"]}, "client_tools must be a list of Tool values; 'a' is none"),
+        ({"limits": Limits(rounds="3")}, "rounds of Limits must be a number, 0 for no limit, not '3'"),  # type: ignore[arg-type]
         ({"on_error": "ignore"}, 'on_error must be "model", "raise", a function or a mapping'),
     ],
 )
@@ -37,6 +41,31 @@ async def test_a_tool_choice_that_is_none_names_the_choices() -> None:
         await ChatClient(model=ScriptedModel("ok")).call(
             "?", tools=[Tool.from_function(lambda: 1, name="look_up", description="Look up.")], tool_choice="must"
         )
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"variables": ["a"]}, "variables must be a mapping, not list"),
+        ({"secrets": "key"}, "secrets must be a mapping, not str"),
+        ({"limits": {"rounds": 3}}, "limits must be a Limits, not dict"),
+        ({"history_messages": "3"}, "history_messages must be a whole number, 0 for no limit, not str"),
+        ({"extensions": PromptLog()}, "extensions must be a list of Extension values, not PromptLog"),
+        ({"interceptors": print}, "interceptors must be a list of functions, not builtin_function_or_method"),
+        ({"resolvers": Registry([])}, "resolvers must be a list of registries and functions, not Registry"),
+        ({"fallback": "gpt-4.1"}, "fallback must be a model, or a list of models, not 'gpt-4.1'"),
+        ({"store": {}}, "store must be something with load and append, such as InMemoryStore(), not {}"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_when_the_client_is_made(option: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("ok"), **option)
+
+
+def test_a_name_that_no_resolver_knows_lists_those_of_registries() -> None:
+    known = Registry([Tool.from_function(lambda: 1, name="look_up", description="Look up.")])
+    with pytest.raises(UnknownTool, match=r"no tool named 'lookup'\. Tools: look_up\."):
+        ChatClient(model=ScriptedModel("ok"), tools=["lookup"], resolvers=[known])
 
 
 def test_a_models_name_is_no_model() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import pydantic_core
 from pydantic import BaseModel
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
@@ -18,7 +19,6 @@ from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Media, Registry, Tool
 from assistant.toolkit.calls.gate import discard
 from assistant.toolkit.definition.settings import given_config
-from assistant.toolkit.unknown_options import lists_options
 from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
@@ -65,18 +65,19 @@ class Decision:
     Attributes:
         edited_arguments: used instead of the model's arguments.
         reason: why the call was declined; the model reads it.
-        response: the result of the call; the tool is then not run.
+        response: the result of the call, a text or what JSON can hold; the tool is then not run.
         is_answer: `response` is the answer to a tool's question.
         answers: if a running tool asked: the answers to all of its questions so far, by their keys. It is run again.
 
     Raises:
-        TypeError: `approved` is neither True nor False, such as a text or a coroutine that nobody has awaited.
+        TypeError: `approved` is neither True nor False, such as a text or a coroutine that nobody has awaited; or
+            `response` cannot be JSON.
     """
 
     approved: bool
     edited_arguments: Mapping[str, Any] | None = None
     reason: str = ""
-    response: str | None = None
+    response: Any = None
     is_answer: bool = False
     answers: Mapping[str, Mapping[str, Any]] | None = field(default=None, repr=False)
 
@@ -85,6 +86,12 @@ class Decision:
         if not isinstance(given, bool):
             discard(given)
             raise TypeError(f"approved of a Decision must be True or False, not a {type(given).__name__}.")
+        if self.response is not None and not isinstance(self.response, str):
+            try:
+                text = pydantic_core.to_json(self.response).decode()
+            except pydantic_core.PydanticSerializationError as exc:
+                raise TypeError(f"response of a Decision must be a text or JSON: {exc}") from None
+            object.__setattr__(self, "response", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +246,6 @@ class NullJournal:
         return None
 
 
-@lists_options
 class FixedToolset:
     """A toolset that never changes, with all tools switched on.
 

@@ -14,8 +14,8 @@ from assistant.services.jobs import jobs
 from assistant.services.tenancy.row_scope import all_tenants, set_tenants
 from assistant.services.token_bucket import Buckets
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, PREFIX, State, hash_of
-from assistant.toolkit import ToolError, convert
-from assistant.toolkit.calls.call import stored
+from assistant.toolkit import ToolError
+from assistant.toolkit.calls.call import convert, stored
 
 # Of requests with one token, and of those to one tenant whose token is unknown: a burst, then a number a second.
 TOKEN_BURST, TOKEN_RATE = 10, 1.0

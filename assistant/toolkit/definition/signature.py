@@ -234,6 +234,9 @@ def read_input_type(
     required = [p for p in candidates if p.default is p.empty]
     if not candidates or len(required) > 1 or (required or candidates)[0].kind not in by_name:
         wanted = getattr(input_type, "__name__", input_type)
+        if len(candidates) == 1 and candidates[0].kind not in by_name:
+            name = str(candidates[0])
+            raise InvalidTool(f"{label}: its parameter {name!r} cannot be given by name. Wrap it in a lambda.")
         raise InvalidTool(
             f"{label}: exactly one parameter must take the {wanted}, beside one for the context, which is annotated "
             "ToolContext."

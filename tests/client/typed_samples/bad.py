@@ -35,3 +35,8 @@ guarded = ChatClient[Deps](model=ScriptedModel("ok"), input_guardrails=[guard]) 
 
 async def ask() -> None:
     await client.call("?", deps=Others(1))  # error: other dependencies
+    await ScriptedModel("ok").call("?", contxt={})  # error: no such setting
+
+
+reply = client.call_sync("?", conversatoin="c1")  # error: no such setting
+text: str = ScriptedModel("ok").with_tools(who).call_sync("?", output_type=int).output or ""  # error: an int

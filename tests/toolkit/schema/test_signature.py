@@ -387,6 +387,11 @@ async def test_suppliers_and_consumers_are_tools() -> None:
     assert kept == ["a!"]
 
 
+def test_a_function_that_takes_nothing_by_name_says_what_to_do() -> None:
+    with pytest.raises(InvalidTool, match=r"parameter 'object' cannot be given by name\. Wrap it in a lambda\."):
+        Tool.from_function([].append, name="keep", description="Keep.", input_type=str)
+
+
 def test_an_unknown_option_lists_those_that_exist() -> None:
     with pytest.raises(InvalidTool, match=r"no options named retires\. There are: .*retries"):
         described(lambda: "x", retires=3)
