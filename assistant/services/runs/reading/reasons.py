@@ -16,6 +16,8 @@ from assistant.services.branding.brands import BrandValues
 from assistant.services.conversations.added_details import left_out_of
 from assistant.services.conversations.tool_switch import ALL_TOOLS
 from assistant.services.knowledge.citations import passages_in_result
+from assistant.services.knowledge.reach import reach_of_member
+from assistant.services.knowledge.sources import document_of
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import isolated
@@ -130,34 +132,35 @@ def _records(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A document of which a search of a run gave the model a passage: `id` as in `doc-<document>.<passage>`."""
+    """A document of which a search of a run gave the model a passage; without a row if another tool calls it one."""
 
     run: Run
     tool: str
-    id: str
+    document: int | None
     title: str
-
-    @property
-    def document(self) -> int | None:
-        """The row of one of the tenant's documents; None for what another tool calls a passage."""
-        number = self.id.removeprefix("doc-").partition(".")[0]
-        return int(number) if self.id.startswith("doc-") and number.isdigit() and len(number) < 18 else None
 
 
 def _add_looked_at(member: Member, runs: Collection[Run], records: Mapping[Any, _Record]) -> None:
-    """Add the documents that were searched and not cited: those that are still there, by tools that the member has."""
+    """Add the documents that were searched and not cited: those that the member may read, by tools that they have."""
     searches = _searches(member, runs)
-    documents = {one.document for one in searches if one.document is not None}
-    if not searches:
-        return
-    kept = Document.objects.filter(tenant_id=member.tenant_id, pk__in=documents)
-    titles = dict(kept.values_list("pk", "title"))
-    usable = {assistant: _usable(member, assistant) for assistant in {one.run.assistant_id for one in searches}}
+    assistants = {one.run.assistant_id: one.run.assistant.slug for one in searches}
+    titles = {
+        pk: _titles(member, slug, [one for one in searches if one.run.assistant_id == pk])
+        for pk, slug in assistants.items()
+    }
+    usable = {pk: _usable(member, pk) for pk in assistants}
     for one in searches:
         record = records[one.run.pk]
-        title = one.title if one.document is None else titles.get(one.document, "")
+        title = one.title if one.document is None else titles[one.run.assistant_id].get(one.document, "")
         if title and one.tool in usable[one.run.assistant_id] and not {one.title, title} & record.documents.keys():
             record.looked_at[title] = None
+
+
+def _titles(member: Member, assistant: str, searches: Iterable[_Search]) -> dict[int, str]:
+    """Return the titles of the documents of searches that a member may read now, by their rows."""
+    named = [one.document for one in searches if one.document is not None]
+    readable = reach_of_member(member, assistant=assistant).readable(named) if named else ()
+    return dict(Document.objects.filter(tenant_id=member.tenant_id, pk__in=readable).values_list("pk", "title"))
 
 
 def _searches(member: Member, runs: Collection[Run]) -> list[_Search]:
@@ -171,7 +174,7 @@ def _searches(member: Member, runs: Collection[Run]) -> list[_Search]:
     calls = ToolCall.objects.filter(tenant_id=member.tenant_id, run__in={pk for pk, _call, _content in newest})
     names = {(pk, call): name for pk, call, name in calls.values_list("run", "call_id", "name")}
     return [
-        _Search(by_pk[pk], names.get((pk, call), ""), passage["source_id"], passage["source"])
+        _Search(by_pk[pk], names.get((pk, call), ""), document_of(passage["source_id"]), passage["source"])
         for pk, call, content in reversed(newest)
         for passage in passages_in_result(content)
     ]
