@@ -68,6 +68,40 @@ def test_what_was_changed_is_marked(result: Any, answer: str, wrong: list[str]) 
     assert not_found(result, answer, "What about four hours?") == wrong
 
 
+BOX = {"product": "Jam", "seats": 3, "lead_time_days": 21, "votes": 35, "invited": 140, "phone": "+43 660 4417702"}
+STAYS = {"stays": [{"room": "Elm", "nights": 4}, {"room": "Oak", "nights": 2}, {"room": "Ash", "nights": 9}]}
+LESSON = {"at": "2026-12-07T18:00:00+00:00", "minutes": 150, "fee": "184.00", "currency": "EUR", "evenings": 4}
+NIGHT = {"quiet": {"from": "22:00", "until": "06:00"}, "low_c": -2}
+
+
+@pytest.mark.parametrize(
+    ("result", "answer", "wrong"),
+    [
+        (LESSON, "It ends at 8:30 pm.", []),
+        (LESSON, "It ends at 8:45 pm.", ["8:45 pm"]),
+        (LESSON, "That is €46 per evening.", []),
+        (LESSON, "That is €64 per evening.", ["€64"]),
+        (LESSON, "For all: 3 × €184 = €552.", ["3"]),
+        (LESSON, "For all: 3 × €184 = €525.", ["3", "€525"]),
+        (LESSON, "For example, three of you would pay 3 × €184 = €552.", []),
+        (BOX, "35 votes (25 %) were cast.", []),
+        (BOX, "35 votes (28 %) were cast.", ["28 %"]),
+        (BOX, "35 % haben gewählt.", ["35 %"]),
+        (BOX, "It takes three weeks; call 0660 4417702.", []),
+        (BOX, "It takes 3 days; call 0660 4417703.", ["3 days", "0660 4417703"]),
+        (BOX, "If you order today it arrives on 19 December.", []),
+        (BOX, "If you order today it arrives on 21 December.", ["21 December"]),
+        (STAYS, "There are three stays.", []),
+        (STAYS, "There are four stays.", ["four"]),
+        (NIGHT, "Ruhe ist von 22 bis 6 Uhr, bei -2 °C.", []),
+        (NIGHT, "Ruhe ist von 23 bis 6 Uhr, bei -3 °C.", ["23", "-3 °C"]),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_follows_from_what_was_looked_up(result: Any, answer: str, wrong: list[str]) -> None:
+    assert not_found(result, answer) == wrong
+
+
 def test_a_semicolon_goes_on_to_another_row() -> None:
     assert not_found(ROOMS, "Elbe has 8 seats at €35; Spree is €28.") == ["8"]
     assert not_found(ROOMS, "Elbe has 12 seats at €35; Spree is €28.") == []
@@ -80,6 +114,10 @@ def test_the_point_that_ends_a_sentence_is_no_part_of_a_date() -> None:
 @pytest.mark.parametrize(
     ("claim", "tool"),
     [
+        ("Parcel 4 is redirected now.", "redirect_parcel"),
+        ("I've put you on the waiting list.", "add_to_waiting_list"),
+        ("Ihr Abschlag wurde jetzt auf 75 Euro gesenkt.", "reduce_instalment"),
+        ("Erledigt, die Rechnung ist an Delmar verschickt.", "send_invoice"),
         ("I've rerouted your parcel.", "redirect_parcel"),
         ("I have applied the discount.", "apply_coupon"),
         ("I have requested a call back.", "request_callback"),
@@ -91,3 +129,8 @@ def test_the_point_that_ends_a_sentence_is_no_part_of_a_date() -> None:
 def test_more_verbs_are_claims_and_have_tools(claim: str, tool: str) -> None:
     assert [one.tool for one in claims_of(claim, [Done("find_parcel", "", is_read_only=True)])] == [""]
     assert [one.tool for one in claims_of(claim, [Done(tool)])] == [tool]
+
+
+def test_what_a_record_says_of_a_day_of_two_digits_is_no_claim() -> None:
+    said = "The invoice was issued on 12 January and has been paid in full."
+    assert not [one for one in claims_of(said, ()) if not one.tool]

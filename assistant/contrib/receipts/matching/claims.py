@@ -71,6 +71,7 @@ def _english() -> re.Pattern[str]:
         |\b(?P<passive>has|have)[ ]+(?:now[ ]|just[ ]|already[ ]|also[ ]|successfully[ ]){{0,2}}
             been[ ]+{adverb}(?P<been>{verbs})\b
         |\b(?P<past>was|were|is|are)[ ]+(?:now|just|successfully|already)[ ]+(?P<done>{verbs})\b
+        |\b(?:is|are)[ ]+(?P<since>{verbs})[ ]+now\b
         |^[*_ ]*(?:done|all[ ]set|all[ ]done|ok(?:ay)?|sure)[*_]*[,:!.–-]+[ ]*(?:[\w-]+[ ]){{0,3}}(?P<short>{verbs})\b
         |^[*_ ]*(?P<alone>{verbs})[*_ ]*[.!]?$
         |\b(?P<bare>was|were)[ ]+(?P<simple>{verbs})\b
@@ -88,7 +89,9 @@ def _german() -> re.Pattern[str]:
 
 
 _GERMAN_ACTIVE = re.compile(r"\b(?:habe ich|ich habe|ich hab|haben wir|wir haben|habe)\b", re.IGNORECASE)
-_GERMAN_PASSIVE = re.compile(r"\b(?:wurden?|worden|ist jetzt|ist nun|sind jetzt|sind nun)\b", re.IGNORECASE)
+_GERMAN_PASSIVE = re.compile(
+    r"\b(?:wurden?|worden|ist jetzt|ist nun|sind jetzt|sind nun|^erledigt\W.*(?:ist|sind))\b", re.IGNORECASE
+)
 _RECENT = re.compile(
     r"\b(?:just|now|successfully|a minute ago|a moment ago|your|done"
     r"|soeben|gerade|jetzt|nun|eben|erfolgreich|ihre?[mnrs]?|erledigt)\b",
@@ -105,19 +108,20 @@ _NO_CLAIM = re.compile(
 )
 # What an answer is made of, and what changes nothing when it is made.
 _OF_ANSWER = re.compile(
-    r"\b(?:lists?|tables?|overview|summary|drafts?|below|above|example|calculation|chart|diagram|here|in order"
+    r"\b(?:(?<!waiting )(?<!guest )lists?|tables?|overview|summary"
+    r"|drafts?|below|above|example|calculation|chart|diagram|here|in order"
     r"|liste|tabelle|übersicht|zusammenfassung|entwurf|unten|oben|beispiel|hier)\b",
     re.IGNORECASE,
 )
 # A statement about the past that a record makes, not the assistant.
 _RECORDED = re.compile(
-    r"\b(?:by (?:the|your|our|a|an|him|her|them|it)\b|on \w+day|on \d|in (?:19|20)\d\d|in \w+ (?:19|20)\d\d"
+    r"\b(?:by (?:the|your|our|a|an|him|her|them|it)\b|on \w+day|on \d+|in (?:19|20)\d\d|in \w+ (?:19|20)\d\d"
     r"|ago|yesterday|last (?:week|month|year)"
     r"|on (?:january|february|march|april|may|june|july|august|september|october|november|december)"
     r"|you (?:have|had|cancelled|ordered|paid)|yourself|since"
-    r"|vor \d|vor \w+ (?:tagen|wochen|monaten)|gestern"
+    r"|vor \d+|vor \w+ (?:tagen|wochen|monaten)|gestern"
     r"|im (?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)"
-    r"|am \d|(?:19|20)\d\d|vom kunden)\b",
+    r"|am \d+|\w+mal|(?:19|20)\d\d|vom kunden)\b",
     re.IGNORECASE,
 )
 
@@ -154,7 +158,7 @@ def _claimed(sentence: str) -> list[tuple[int, str, bool]]:
     for match in _english().finditer(sentence):
         group = next(
             name
-            for name in ("active", "then", "short", "alone", "been", "done", "simple", "also", "last")
+            for name in ("active", "then", "short", "alone", "been", "done", "since", "simple", "also", "last")
             if match[name]
         )
         place = match.start(group)

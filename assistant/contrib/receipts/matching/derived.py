@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, TypeVar
 
-from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching import ratios, spans, words
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Table
+from assistant.contrib.receipts.matching.ratios import Candidates
+from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate
 from assistant.contrib.receipts.matching.values import Value
@@ -19,9 +20,14 @@ from assistant.contrib.receipts.matching.values import Value
 if TYPE_CHECKING:
     from assistant.contrib.receipts.matching.matching import Mark
 
+T = TypeVar("T")
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
 MAX_PAIRED_ROWS = 40
 MAX_PAIRED_FIELDS = 16
+# Rows of a longer list of which differences of all pairs are looked at for one value.
+MAX_COMPARED_ROWS = 10
+# Counts of one object of which differences are looked at: of many, one is found for any small number.
+MAX_COUNTS = 5
 # The groups into which a column divides rows.
 MAX_GROUPS = 20
 # The values shown in a row of which sums are looked at.
@@ -37,11 +43,6 @@ _SOME = re.compile(
 )
 _END = re.compile(r"[.!?:;\n]")
 _TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
-_DIFFERENCE = re.compile(
-    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|unterschied\w*"
-    r"|differenz|weniger|mehr|günstiger|teurer|frei|übrig|verbrauch\w*|zwischen|seit|rest\w*|spät)\b",
-    re.IGNORECASE,
-)
 
 
 class Derivations:
@@ -52,18 +53,21 @@ class Derivations:
         self._marks = marks
         self._prose = prose
         self._steps = steps
+        self._shown_by = Shown(prose, marks)
 
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
         ranges = [_range(value, shown) for shown in value.numbers]
         for candidates in (
             self._counts,
-            self._times,
+            self._equations,
+            self._lengths,
             self._sums,
             self._shown,
             self._multiplied,
             self._differences,
             self._others,
+            self._ratios,
         ):
             for name, number, facts in candidates(place, value):
                 self._steps.spend(1)
@@ -73,15 +77,22 @@ class Derivations:
                     return None
         return None
 
-    def _around(self, value: Value) -> str:
-        start = max(self._prose.rfind("\n", 0, value.start), self._prose.rfind(". ", 0, value.start)) + 1
-        ends = [end for end in (self._prose.find("\n", value.end), self._prose.find(". ", value.end)) if end >= 0]
-        return self._prose[start : min(ends, default=len(self._prose))]
+    def _equations(self, place: int, value: Value) -> Candidates:
+        return ratios.equations(self._shown_by, self._facts, value)
+
+    def _lengths(self, place: int, value: Value) -> Candidates:
+        return spans.lengths(self._shown_by, self._facts, value)
+
+    def _ratios(self, place: int, value: Value) -> Candidates:
+        yield from ratios.shares(self._shown_by, self._facts, place, value)
+        yield from ratios.quotients(self._shown_by, self._facts, place, value)
 
     # Counts
 
-    def _counts(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+    def _counts(self, place: int, value: Value) -> Candidates:
         if value.unit is not NO_UNIT or value.decimals or value.numbers[0] > 1_000 or self._is_quantity(place, value):
+            return
+        if words.TIMES.fullmatch(value.text):
             return
         for table in self._facts.tables:
             yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
@@ -92,7 +103,7 @@ class Derivations:
         if _SOME.match(self._prose, value.end):
             for table in self._facts.tables:
                 yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
-        around = self._around(value).casefold()
+        around = self._shown_by.around(value).casefold()
         for table in self._facts.tables:
             for column, texts in table.texts.items():
                 # A column of many texts divides the rows into no groups.
@@ -136,7 +147,7 @@ class Derivations:
             if len(facts) > 1 and all(fact.number is not None for fact in facts)
         ]
 
-    def _sums(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+    def _sums(self, place: int, value: Value) -> Candidates:
         if self._is_small(value) and self._is_quantity(place, value):
             return
         for _table, _name, facts in self._columns:
@@ -177,7 +188,7 @@ class Derivations:
                         found.append(products)
         return found
 
-    def _shown(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+    def _shown(self, place: int, value: Value) -> Candidates:
         """Sums and differences of values that the answer itself shows beside it, of the same unit."""
         if self._is_small(value):
             return
@@ -206,9 +217,14 @@ class Derivations:
                         [*mark.facts[:1], *other.facts[:1]],
                     )
 
-    def _multiplied(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
-        """An amount that the answer shows beside it, or a rate, times a number that it shows, such as of hours."""
-        if not value.unit.dimension.startswith("currency:"):
+    def _multiplied(self, place: int, value: Value) -> Candidates:
+        """An amount that the answer shows beside it, or a rate, times a number that it shows, such as of hours.
+
+        And an amount with a percentage more or less, as a tax or a discount makes it.
+        """
+        is_money = value.unit.dimension.startswith("currency:")
+        sentence = self._shown_by.around(value)
+        if not is_money and (value.unit in (NO_UNIT, PERCENT) or not words.TOTAL.search(sentence)):
             return
         beside = [
             mark
@@ -217,10 +233,20 @@ class Derivations:
         ]
         amounts = [(mark.value.numbers[0], mark.facts[:1]) for mark in beside if mark.value.unit == value.unit]
         amounts += [(_of(fact), (fact,)) for fact in self._rates if fact.unit == value.unit]
+        if not is_money:
+            lengths = self._facts.bases.get(value.unit.dimension, [])[:MAX_SHOWN]
+            amounts += [(base / value.unit.factor, (fact,)) for base, _count, fact in lengths]
         times = [mark for mark in beside if _is_times(mark.value)]
         for amount, facts in amounts:
             for other in times:
                 yield "product", amount * other.value.numbers[0], [*facts, *other.facts[:1]]
+        if is_money and words.TAX.search(sentence):
+            for amount, facts in amounts:
+                for other in beside:
+                    if other.value.unit == PERCENT:
+                        part = amount * other.value.numbers[0] / 100
+                        for number in (part, amount + part, amount - part):
+                            yield "share", number, [*facts, *other.facts[:1]]
 
     @cached_property
     def _rates(self) -> list[Fact]:
@@ -229,40 +255,57 @@ class Derivations:
 
     # Differences
 
-    def _differences(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
-        if not _DIFFERENCE.search(self._around(value)):
+    def _differences(self, place: int, value: Value) -> Candidates:
+        if not words.DIFFERENCE.search(self._shown_by.around(value)):
             return
         for _table, _name, facts in self._columns:
             if not _may_be(value, facts[0]):
                 continue
-            for first, second in _pairs(facts[:MAX_PAIRED_ROWS]):
+            for first, second in _pairs(self._near(value, facts)):
                 yield "difference", _of(first) - _of(second), [first, second]
-        for facts in self._facts.siblings.values():
+        for facts in self._shown_by.numbers_near(value, self._facts):
+            is_few = len(facts) <= MAX_COUNTS
             for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
-                if first.unit is not None and first.unit == second.unit and _may_be(value, first):
+                are_counts = is_few and value.unit is NO_UNIT and _is_count(first) and _is_count(second)
+                if (are_counts or _are_alike(first, second)) and (_may_be(value, first) or _may_be(value, second)):
                     yield "difference", _of(first) - _of(second), [first, second]
+        beside = [mark for mark in self._shown_by.beside(place) if are_alike(mark.value.unit, value.unit)]
+        for mark, other in _pairs(beside):
+            operands = [*mark.facts[:1], *other.facts[:1]]
+            yield "difference", mark.value.numbers[0] - other.value.numbers[0], operands
+        if not self._is_small(value):
+            yield from self._differences_of_totals(value)
 
-    # Times
+    def _near(self, value: Value, column: Sequence[Fact]) -> list[Fact]:
+        """Return the numbers of a column of which differences are looked at: rows that the sentence names, and some."""
+        if len(column) <= MAX_COMPARED_ROWS:
+            return list(column)
+        rows = self._shown_by.rows(value)
+        named = [fact for fact in column if fact.row in rows]
+        return [*named, *(fact for fact in column if fact.row not in rows)][:MAX_COMPARED_ROWS]
 
-    def _times(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
-        """How much time lies between two moments of a row or an object, or between one and now."""
-        if value.unit.dimension != "time":
-            return
-        moments = self._facts.moments[:200]
-        now = self._facts.now.replace(tzinfo=None)
-        by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
-        for moment, fact in moments:
-            by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
-            yield from _between(value, moment, now, [fact])
-        for several in by_object.values():
-            for position, (moment, fact) in enumerate(several[:8]):
-                for other, second in several[position + 1 : 8]:
-                    yield from _between(value, moment, other, [fact, second])
+    def _differences_of_totals(self, value: Value) -> Candidates:
+        """Of what columns of amounts come to, and of that and a number of the whole result: a limit, a budget."""
+        totals = [
+            (sum(map(_of, facts), Decimal(0)), facts[0])
+            for _table, _name, facts in self._columns
+            if _may_be(value, facts[0]) and any(_is_written_exactly(_of(fact)) for fact in facts)
+        ][:MAX_SHOWN]
+        wholes = [(_of(fact), fact) for fact in self._wholes]
+        for place, (total, fact) in enumerate(totals):
+            for other, second in (*totals[place + 1 :], *wholes):
+                yield "difference", total - other, [fact, second]
+
+    @cached_property
+    def _wholes(self) -> list[Fact]:
+        """The numbers of whole results, which are part of no object in them."""
+        found = (fact for (_source, path), facts in self._facts.siblings.items() if not path for fact in facts)
+        return list(islice(found, MAX_PAIRED_FIELDS))
 
     # Averages, years, shares
 
-    def _others(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
-        around = self._around(value)
+    def _others(self, place: int, value: Value) -> Candidates:
+        around = self._shown_by.around(value)
         if words.AVERAGE.search(around):
             for _table, _name, facts in self._columns:
                 if _may_be(value, facts[0]):
@@ -280,7 +323,7 @@ class Derivations:
                     if _are_alike(first, second) and high:
                         yield "share", low / high * 100, [first, second]
 
-    def _shown_shares(self, place: int, value: Value) -> Iterator[tuple[str, Decimal, Sequence[Fact]]]:
+    def _shown_shares(self, place: int, value: Value) -> Candidates:
         """Shares of two numbers that the answer shows near it, of the same unit."""
         beside = [
             mark
@@ -301,17 +344,6 @@ class Derivations:
         return value.decimals == 0 and value.numbers[0] <= 100
 
 
-def _between(
-    value: Value, first: datetime, second: datetime, facts: list[Fact]
-) -> Iterator[tuple[str, Decimal, list[Fact]]]:
-    seconds = Decimal(int(abs((first - second).total_seconds())))
-    if value.unit.factor >= 86_400:
-        days = abs((first.date() - second.date()).days)
-        yield "time", Decimal(days) * 86_400 / value.unit.factor, facts
-    else:
-        yield "time", seconds / value.unit.factor, facts
-
-
 Range = tuple[Decimal, Decimal, Decimal, bool]
 
 
@@ -320,7 +352,9 @@ def _range(value: Value, number: Decimal) -> Range:
     shown = abs(number)
     half = Decimal(1).scaleb(-value.decimals) / 2
     if value.is_word:
-        half = Decimal(0)
+        half = Decimal("0.5") if value.is_about else Decimal(0)
+    elif value.is_about and value.decimals > 0:
+        half *= 2
     elif value.is_about and shown:
         whole = str(int(shown))
         half = max(half, Decimal(10) ** (len(whole) - len(whole.rstrip("0"))))
@@ -337,16 +371,16 @@ def _of(fact: Fact) -> Decimal:
     return Decimal(0) if fact.number is None else fact.number
 
 
-def _pairs(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
-    for place, first in enumerate(facts):
-        for second in facts[place + 1 :]:
-            yield first, second
+def _pairs(found: Sequence[T]) -> Iterator[tuple[T, T]]:
+    return combinations(found, 2)
 
 
 def _is_times(value: Value) -> bool:
     """Whether something may be taken that often: a whole number, and no amount or share."""
-    if value.decimals or value.unit == PERCENT or value.unit.dimension.startswith("currency:"):
+    if value.unit == PERCENT or value.unit.dimension.startswith("currency:"):
         return False
+    if value.decimals:
+        return value.unit.dimension == "time"
     return 1 < value.numbers[0] <= 1_000
 
 

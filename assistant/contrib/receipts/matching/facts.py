@@ -38,6 +38,11 @@ MAX_DIGITS = 30
 
 # Fields that hold the address of the object that they are part of, and what is taken for one.
 LINK_FIELDS = frozenset({"url", "link", "href", "html_url", "web_url"})
+# Fields that say the currency or the unit of what stands beside and below them.
+_SCOPES = {
+    "currency": "currency", "currency_code": "currency", "waehrung": "currency", "währung": "currency",
+    "unit": "unit", "einheit": "unit",
+}  # fmt: skip
 _ADDRESS = re.compile(r"(?:https?://|/(?!/))[^\s<>\"']{1,500}")
 
 SourceKind = Literal["tool", "passage", "message", "page", "instructions", "clock"]
@@ -230,8 +235,8 @@ class Facts:
     def _object(self, value: dict[str, Any], place: Place) -> None:
         scope = dict(place.scope)
         for key, one in value.items():
-            if isinstance(one, str) and len(one) <= 20 and key.casefold() in ("currency", "currency_code", "unit"):
-                scope[key.casefold().removesuffix("_code")] = one
+            if isinstance(one, str) and len(one) <= 20 and (name := _SCOPES.get(key.casefold())):
+                scope[name] = one
             if isinstance(one, str) and key.casefold() in LINK_FIELDS and _ADDRESS.fullmatch(one):
                 self.links.setdefault((place.source, place.path), one)
         for key, one in list(value.items())[:MAX_ROWS]:
@@ -248,8 +253,9 @@ class Facts:
             return
         table = None
         if value and all(isinstance(one, dict) for one in value):
+            table = len(self.tables)
+        if value:
             self.tables.append(Table(place.path.rpartition(".")[2], place.source, len(value)))
-            table = len(self.tables) - 1
         for number, one in enumerate(value[:MAX_ROWS]):
             inner = place.at(str(number))
             # A list in a row is a list of its own: its rows are more exact.
@@ -391,7 +397,9 @@ def _unit(place: Place) -> Unit | None:
         return named[0] if named else None
     if "currency" in place.scope and is_money(own):
         return currency(str(place.scope["currency"]).upper())
-    if len(parts) > 1 and not is_money(own):
+    above = place.path.split(".")[-2:-1]
+    # "days" is the unit of `days.late`, and not of what the rows of a list of days hold.
+    if len(parts) > 1 and not is_money(own) and not above[0].isdigit():
         return unit_of_field(parts[-2])
     return None
 

@@ -16,8 +16,10 @@ from assistant.contrib.receipts.matching.derived import Derivations
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.prose import clauses, masked
+from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike
+from assistant.contrib.receipts.matching.units import CENTS, NO_UNIT, PERCENT, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
@@ -70,7 +72,7 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _checked_weekdays(found, facts)
     found = _derived(found, prose, facts, steps)
-    found = _of_one_row(found, prose, facts)
+    found = _without_examples(_of_one_row(found, prose, facts), prose)
     return [mark for mark in found if mark.is_supported or not _in_code(answer, mark.value)]
 
 
@@ -134,6 +136,11 @@ def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
 def _identifiers(value: Value, facts: Facts) -> Iterator[Fact]:
     yield from facts.tokens.get(value.token, [])
     yield from facts.tokens.get(value.token.lstrip("#+0"), [])
+    if value.token.startswith("0") and value.token.isdigit():
+        # A telephone number without the code of its country.
+        for token, found in facts.tokens.items():
+            if token.startswith("+") and token.endswith(value.token[1:]) and len(token) - len(value.token) <= 3:
+                yield from found
     if value.token.lstrip("+").isdigit() and len(value.token) < 20:
         number = Decimal(value.token.lstrip("+"))
         yield from facts.near(number, number)
@@ -167,7 +174,7 @@ def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
         seen = 0
         for fact in facts.near(low, high):
             steps.spend(1)
-            if _fits(value, number, fact):
+            if _fits(value, number, fact, facts):
                 yield fact
                 seen += 1
                 if seen >= 64:
@@ -189,6 +196,9 @@ def _converted(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Ite
             steps.spend(1)
             if fact.unit is None and fact.number is not None and abs(fact.number) < 1:
                 yield fact
+    if value.unit == CENTS:
+        for dimension in [one for one in facts.bases if one.startswith("currency:")]:
+            yield from facts.near_base(dimension, number / 100, number / 100)
     if value.unit.dimension.startswith("currency:"):
         for fact in facts.near_base("cents", number * 100, number * 100):
             yield fact
@@ -212,7 +222,7 @@ def bounds(value: Value, number: Decimal) -> tuple[Decimal, Decimal]:
     return number - half, number + half
 
 
-def _fits(value: Value, number: Decimal, fact: Fact) -> bool:
+def _fits(value: Value, number: Decimal, fact: Fact, facts: Facts) -> bool:
     assert fact.number is not None  # noqa: S101 - the index holds numbers  # nosec B101
     shown = abs(number)
     other = abs(fact.number)
@@ -225,17 +235,36 @@ def _fits(value: Value, number: Decimal, fact: Fact) -> bool:
             return False
         if value.is_word:
             return False
-    return _unit_fits(value, fact)
+    return _unit_fits(value, fact, facts)
 
 
-def _unit_fits(value: Value, fact: Fact) -> bool:
+def _unit_fits(value: Value, fact: Fact, facts: Facts) -> bool:
     if value.unit is NO_UNIT:
-        return True
+        # "Five times" is not said of 5.0.
+        return not (value.is_word and fact.unit is None and _is_written_exactly(fact))
     if fact.unit is None:
-        if value.unit == PERCENT and fact.number is not None and abs(fact.number) > 100:
+        if value.unit == PERCENT and (_is_plural(fact.field) or (fact.number is not None and abs(fact.number) > 100)):
+            return False
+        if value.unit.dimension in ("time", "months") and _has_sibling_of(value.unit.dimension, fact, facts):
             return False
         return not _COUNTS & {fact.field, *field_words(fact.field)[-1:]}
     return are_alike(fact.unit, value.unit)
+
+
+def _is_written_exactly(fact: Fact) -> bool:
+    return fact.number is not None and int(fact.number.as_tuple().exponent) < 0
+
+
+def _is_plural(field: str) -> bool:
+    """Whether a field is named after many things, such as `votes`: it holds how many there are, and no share."""
+    last = (field_words(field) or ("",))[-1]
+    return len(last) > 3 and last.endswith("s") and not last.endswith("ss")
+
+
+def _has_sibling_of(dimension: str, fact: Fact, facts: Facts) -> bool:
+    """Whether the object of a number without a unit has one of a dimension: that is the one which is said with it."""
+    beside = facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ())
+    return bool(fact.path) and any(one.unit is not None and one.unit.dimension == dimension for one in beside)
 
 
 def _checked_weekdays(marks: list[Mark], facts: Facts) -> list[Mark]:
@@ -279,21 +308,54 @@ def _is_beside(mark: Mark, other: Mark) -> bool:
 
 def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:
     """Look for sums, counts, differences and the like of what was found, for those values that stand nowhere."""
-    derivations = Derivations(facts, marks, prose, steps)
-    found = list[Mark]()
+    # What is found is a source of what comes behind it.
+    found = list(marks)
+    derivations = Derivations(facts, found, prose, steps)
+    shown = Shown(prose, found)
     for place, mark in enumerate(marks):
-        if mark.is_supported or mark.value.kind != "number":
-            found.append(mark)
-            continue
-        result = derivations.of(place, mark.value)
-        if result is None:
-            # What was not looked for everywhere is not said to be nowhere.
-            if not steps.is_spent:
-                found.append(mark)
-        else:
-            name, operands = result
-            found.append(replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason=""))
-    return found
+        if mark.value.kind in ("date", "time") and not mark.is_supported:
+            operands = ends(shown, facts, place, mark.value)
+            if operands:
+                found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="")
+        elif mark.value.kind == "number" and _is_more_than_there_are(mark, prose, facts):
+            found[place] = replace(mark, facts=(), reason="not_found")
+        elif mark.value.kind == "number" and not mark.is_supported:
+            result = derivations.of(place, mark.value)
+            if result is not None:
+                name, operands = result
+                found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason="")
+    # What was not looked for everywhere is not said to be nowhere.
+    return [mark for mark in found if mark.is_supported or mark.value.kind != "number" or not steps.is_spent]
+
+
+_NOUN = re.compile(r"[ \u00a0]+([^\W\d_]{3,40})\b")
+# Fields that say how many there are, of which a list may hold a part.
+_ALL_FIELDS = frozenset({"total", "count", "found", "number", "limit", "anzahl", "gesamt"})
+
+
+def _is_more_than_there_are(mark: Mark, prose: str, facts: Facts) -> bool:
+    """Whether an answer says of a list that was returned that it has more than it has: "four stays" of three `stays`.
+
+    Not if a field counts them, of which the list may be a page.
+    """
+    noun = _NOUN.match(prose, mark.value.end)
+    if noun is None or mark.value.unit is not NO_UNIT or mark.value.decimals or not mark.is_supported:
+        return False
+    said = noun[1].casefold()
+    tables = [table for table in facts.tables if table.name.casefold() == said]
+    if not tables or any(mark.value.numbers[0] <= table.rows for table in tables):
+        return False
+    return not any({said, *_ALL_FIELDS} & {fact.field.casefold(), *field_words(fact.field)} for fact in mark.facts)
+
+
+def _without_examples(marks: list[Mark], prose: str) -> list[Mark]:
+    """Leave out what a sentence makes up as an example: nobody takes it for something that was looked up."""
+    made_up = [(start, end) for start, end in clauses(prose) if words.EXAMPLE.search(prose, start, end)]
+    return [
+        mark
+        for mark in marks
+        if mark.reason != "not_found" or not any(start <= mark.value.start < end for start, end in made_up)
+    ]
 
 
 def _of_one_row(marks: list[Mark], prose: str, facts: Facts) -> list[Mark]:

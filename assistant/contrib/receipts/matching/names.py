@@ -49,7 +49,7 @@ def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
             place += length
             continue
         part = facts.parts.get(keys[place]) or facts.parts.get(_singular(keys[place])) or []
-        if part and words[place][0][0].isupper():
+        if part and words[place][0][0].isupper() and not _is_common_anywhere(keys[place]):
             yield Value("name", words[place].start(), words[place].end(), words[place][0], token=keys[place]), part
         place += 1
 
@@ -142,6 +142,11 @@ def _is_common(word: str, language: str) -> bool:
         or _singular(small) in weekdays()
         or small in months()
     )
+
+
+def _is_common_anywhere(word: str) -> bool:
+    """Whether a word stands in nearly every text of some language: the article of a title is no part of a name."""
+    return word in common_words("en") or word in common_words("de")
 
 
 def _is_known(word: str, facts: Facts) -> bool:

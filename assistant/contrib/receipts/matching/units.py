@@ -31,6 +31,7 @@ PERCENT = Unit("percent", Decimal(1))
 DAY = Unit("time", Decimal(86_400))
 MINUTE = Unit("time", Decimal(60))
 MONTH = Unit("months", Decimal(1))
+CENTS = Unit("cents", Decimal(1))
 
 TEMPERATURES = frozenset({"degrees", "celsius", "fahrenheit"})
 
@@ -96,15 +97,18 @@ _PHRASES: tuple[tuple[str, str, str], ...] = (
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "CHF": "CHF", "Fr.": "CHF", "zł": "PLN", "Kč": "CZK"}
 _CURRENCY_WORDS = {
     "euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "dollarn": "USD", "franken": "CHF",
-    "francs": "CHF", "sterling": "GBP", "yen": "JPY", "cent": "", "cents": "",
+    "francs": "CHF", "sterling": "GBP", "yen": "JPY",
 }  # fmt: skip
 # Fields that hold amounts, where a field beside or above them names the currency.
 _MONEY_FIELDS = frozenset(
     {
         "amount", "price", "cost", "total", "sum", "balance", "fee", "rent", "deposit", "subtotal", "net",
-        "gross", "paid", "due", "refund", "value", "rate",
+        "gross", "paid", "due", "refund", "value", "rate", "preis", "betrag", "kosten", "summe", "gebuehr", "gebühr",
+        "gebuehren", "gebühren", "miete", "kaution", "saldo", "guthaben", "abschlag", "umsatz", "spend", "revenue",
     }
 )  # fmt: skip
+# The last part of a German word that names such a field.
+_MONEY_ENDINGS = re.compile(r"(?:preis|betrag|kosten|summe|geb(?:ü|ue)hr|miete|abschlag|umsatz)$")
 # Fields of which a number is not one of units.
 _COUNT_FIELDS = frozenset(
     {
@@ -123,7 +127,8 @@ def are_alike(unit: Unit, other: Unit) -> bool:
 @cache
 def _by_word() -> dict[str, Unit]:
     units = {word: Unit(dimension, Decimal(factor)) for dimension, factor, words in _NAMED for word in words.split()}
-    return units | {word: currency(code) for word, code in _CURRENCY_WORDS.items() if code}
+    units |= dict.fromkeys(("cent", "cents"), CENTS)
+    return units | {word: currency(code) for word, code in _CURRENCY_WORDS.items()}
 
 
 @cache
@@ -218,8 +223,10 @@ def unit_of_field(field: str) -> Unit | None:
         return Unit("area", Decimal(1))
     if any(pair in ("cubic metres", "cubic meters") for pair in map(" ".join, itertools.pairwise(words))):
         return Unit("volume", Decimal(1))
+    if len(words) > 1 and words[-1] in ("c", "f"):
+        return _by_word()[f"°{words[-1]}"]
     if words[-1] in ("cents", "minor"):
-        return Unit("cents", Decimal(1))
+        return CENTS
     for word in reversed(words):
         if word.upper() in ("EUR", "USD", "GBP", "CHF"):
             return currency(word.upper())
@@ -234,4 +241,5 @@ def unit_of_field(field: str) -> Unit | None:
 def is_money(field: str) -> bool:
     """Return whether a field of this name holds amounts of a currency that another field names."""
     words = words_of(field)
-    return bool(_MONEY_FIELDS & set(words)) and not _COUNT_FIELDS & {field, words[-1] if words else ""}
+    names_money = bool(_MONEY_FIELDS & set(words)) or any(map(_MONEY_ENDINGS.search, words))
+    return names_money and not _COUNT_FIELDS & {field, words[-1] if words else ""}

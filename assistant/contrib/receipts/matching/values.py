@@ -72,14 +72,16 @@ def _pattern() -> re.Pattern[str]:
             (?P<zone>Z|[+-]\d\d:?\d\d)?)?(?![\w-]))
         |(?P<dotted>(?<![\w.])(?P<dd>\d{{1,2}})\.[ ]?(?P<dm>\d{{1,2}})\.[ ]?(?P<dy>\d{{4}}|\d\d)(?![\w.]\d|\d))
         |(?P<slashed>(?<![\w/])(?P<s1>\d{{1,2}})/(?P<s2>\d{{1,2}})/(?P<sy>\d{{4}}|\d\d)(?![\w/]))
+        |(?P<national>(?<![\w+.,/-])0\d{{1,5}}(?:[ \u00a0/()-]{{1,2}}\d{{2,9}}){{1,4}}(?![\w]|[.,]\d))
         |(?P<dayfirst>(?<![\w.,])(?P<fd>\d{{1,2}})(?:st|nd|rd|th|\.)?[ \u00a0](?:of[ ])?
             (?P<fm>{month})\b(?:\.?,?[ \u00a0](?P<fy>\d{{4}}))?)
         |(?P<monthfirst>\b(?P<mm>{month})\b\.?[ \u00a0](?P<md>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)
             (?:,?[ \u00a0](?P<my>\d{{4}})\b)?)
         |(?P<monthyear>\b(?P<om>{month})\b\.?,?[ \u00a0](?P<oy>\d{{4}})\b)
         |(?P<time>(?<![\w:.,])(?P<th>\d{{1,2}}):(?P<tm>\d\d)(?::\d\d)?
-            (?:[ \u00a0]?(?P<half>[ap])\.?m\b\.?)?(?![\w:])(?:[ ]Uhr)?)
-        |(?P<hour>(?<![\w:.,])(?P<hh>\d{{1,2}})[ \u00a0]?(?P<hhalf>[ap])\.?m\b\.?)
+            (?:[ \u00a0]?(?P<half>[ap])(?:m\b|\.m\b\.?))?(?![\w:])(?:[ ]Uhr)?)
+        |(?P<hour>(?<![\w:.,])(?P<hh>\d{{1,2}})[ \u00a0]?(?P<hhalf>[ap])(?:m\b|\.m\b\.?))
+        |(?P<clock>(?<![\w:.,])(?P<ch>\d{{1,2}})[ ]?o['’]clock\b)
         |(?P<uhr>(?<![\w:.,])(?P<uh>\d{{1,2}})(?:[.:](?P<um>\d\d))?[ \u00a0]Uhr\b)
         |(?P<relative>\b(?:{words.alternatives(words.RELATIVE)})\b)
         |(?P<weekday>\b(?:{words.alternatives(words.weekdays())})\b)
@@ -96,7 +98,11 @@ def _pattern() -> re.Pattern[str]:
 _ORDINAL = re.compile(r"\d{1,3}(?:st|nd|rd|th)$", re.IGNORECASE)
 _GLUED = re.compile(r"(\d+(?:[.,]\d+)?)([a-zäöüµ]+[²³23]?)$", re.IGNORECASE)
 _MAGNITUDE = re.compile(rf"[\s\u00a0]?({words.alternatives(words.MAGNITUDES)})(?![\w])", re.IGNORECASE)
-_RANGE = re.compile(r"\s*(?:to|bis|and|und|or|oder|[–—-])\s*$", re.IGNORECASE)
+_DAY_FOLLOWS = re.compile(r"(?:\b(?:am|dem|den|der|bis|vom|zum|ab|seit)|tag,|woch,)\s*$", re.IGNORECASE)
+# Of a number that is the upper half of a fraction.
+_FRACTION = re.compile(r"[ -](?:thirds?|quarters?|fifths?|drittel\w*|viertel\w*|fünftel\w*)\b", re.IGNORECASE)
+_HALF = re.compile(r"p\.?m", re.IGNORECASE)
+_RANGE = re.compile(r"\.?\s*(?:to|bis|and|und|or|oder|[–—-])\s*$", re.IGNORECASE)
 
 
 _TOKEN = re.compile(r"\S+")
@@ -133,12 +139,12 @@ def values_in(text: str, now: datetime, most: int = 10_000) -> list[Value]:
             if match is None:
                 place += 1
                 continue
-            value = _value(text, match, now)
+            value = None if _FRACTION.match(text, match.end()) else _value(text, match, now)
             if value is None:
                 place = match.end()
                 continue
             place = max(value.end, match.start() + 1)
-            if found and value.kind == "number" and value.unit is not NO_UNIT:
+            if found and (value.unit is not NO_UNIT or value.kind in ("date", "time")):
                 _share_unit(text, found, value)
             found.append(value)
     return found
@@ -152,17 +158,27 @@ def _may_begin_value(token: str) -> bool:
 
 
 def _share_unit(text: str, found: list[Value], value: Value) -> None:
-    """Give the first number of a range the unit that only the second has: "8 to 10 weeks"."""
+    """Make the first number of a range what the second is: "8 to 10 weeks", "3-5 May", "22 bis 6 Uhr"."""
     before = found[-1]
-    if before.kind == "number" and before.unit is NO_UNIT and _RANGE.fullmatch(text, before.end, value.start):
+    if before.kind != "number" or before.unit is not NO_UNIT or before.is_word or before.decimals:
+        return
+    if not _RANGE.fullmatch(text, before.end, value.start):
+        return
+    number = int(before.numbers[0])
+    if value.kind == "number":
         found[-1] = replace(before, unit=value.unit)
+    elif value.kind == "time" and number <= 24:
+        is_afternoon = value.minutes >= 720 and number < 12 and _HALF.search(value.text)
+        found[-1] = replace(before, kind="time", numbers=(), minutes=number * 60 + 720 * bool(is_afternoon))
+    elif value.day is not None and value.grain != "month" and 1 <= number < value.day.day and value.text[0].isdigit():
+        found[-1] = replace(before, kind="date", numbers=(), day=value.day.replace(day=number), grain=value.grain)
 
 
 def _value(text: str, match: re.Match[str], now: datetime) -> Value | None:
     kind = match.lastgroup
     start, end = match.span()
     shown = match[0]
-    for group in ("email", "uuid", "phone", "hash", "version", "ident"):
+    for group in ("email", "uuid", "phone", "national", "hash", "version", "ident"):
         if match[group] is not None:
             return _identifier(text, start, end, shown, group)
     if match["number"] is not None:
@@ -188,6 +204,9 @@ def _identifier(text: str, start: int, end: int, shown: str, group: str) -> Valu
         return Value("email", start, start + len(shown), shown, token=shown.casefold())
     if group == "phone":
         return Value("identifier", start, end, shown, token="+" + re.sub(r"\D", "", shown))
+    if group == "national":
+        digits = re.sub(r"\D", "", shown)
+        return Value("identifier", start, end, shown, token=digits) if len(digits) >= 7 else None
     if group == "hash":
         return Value("identifier", start, end, shown, token=shown[1:].casefold())
     if group == "ident":
@@ -255,6 +274,8 @@ def _number(text: str, start: int, end: int, now: datetime) -> Value | None:
     numbers, decimals = _read(digits)
     if not numbers or len(digits) > 24:
         return Value("identifier", start, end, digits, token=digits) if len(digits) > 24 else None
+    if day := _dotted_day(text, start, end):
+        return day
     value = Value("number", start, end, digits, numbers, decimals)
     magnitude = _MAGNITUDE.match(text, end)
     # One letter behind a blank is a unit.
@@ -262,6 +283,17 @@ def _number(text: str, start: int, end: int, now: datetime) -> Value | None:
         scaled, decimals = _scaled(numbers, decimals, words.MAGNITUDES[magnitude[1].casefold()])
         value = replace(value, end=magnitude.end(), numbers=scaled, decimals=decimals)
     return _relative(text, _with_unit(text, value), now)
+
+
+def _dotted_day(text: str, start: int, end: int) -> Value | None:
+    """Return the date that digits are which stand where German writes a day: "am 18.3."."""
+    day, dot, month = text[start:end].partition(".")
+    if not dot or not text.startswith(".", end) or not _DAY_FOLLOWS.search(text, max(0, start - 12), start):
+        return None
+    try:
+        return Value("date", start, end + 1, text[start : end + 1], day=date(4, int(month), int(day)), grain="no year")
+    except ValueError:
+        return None
 
 
 def _word_number(text: str, start: int, end: int, now: datetime) -> Value:
@@ -320,6 +352,10 @@ def _time(match: re.Match[str], start: int, end: int, shown: str) -> Value | Non
         hour = int(match["hh"])
         minute = 0
         half = match["hhalf"]
+    elif match["clock"] is not None:
+        hour = int(match["ch"])
+        minute = 0
+        half = None
     elif match["uhr"] is not None:
         hour = int(match["uh"])
         minute = int(match["um"] or 0)

@@ -44,15 +44,15 @@ GROUPS: tuple[Group, ...] = (
     Group(
         tools=(
             "update change edit modify set adjust correct patch rename replace switch upgrade downgrade plan "
-            "amend mark save write record änder aktualisier"
+            "amend mark save write record lower reduce increase änder aktualisier senk erhöh"
         ),
         english=(
             "updated changed edited modified set adjusted corrected renamed replaced switched upgraded downgraded "
-            "amended marked fixed"
+            "amended marked fixed lowered reduced increased"
         ),
         german=(
             "geändert aktualisiert angepasst korrigiert umbenannt ersetzt umgestellt bearbeitet markiert "
-            "hochgestuft abgeändert berichtigt eingestellt gesetzt"
+            "gesenkt erhöht verringert hochgestuft abgeändert berichtigt eingestellt gesetzt"
         ),
     ),
     Group(
@@ -62,7 +62,7 @@ GROUPS: tuple[Group, ...] = (
         ),
         english=(
             "created added opened registered inserted filed attached generated raised submitted saved recorded "
-            "noted entered logged set-up issued stored processed made requested"
+            "noted entered logged put set-up issued stored processed made requested"
         ),
         german=(
             "erstellt angelegt hinzugefügt eröffnet eingetragen registriert eingereicht gespeichert notiert "
@@ -86,8 +86,8 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group(
         tools="order purchase buy place checkout bestell kauf",
-        english="ordered purchased bought placed",
-        german="bestellt gekauft",
+        english="ordered reordered purchased bought placed",
+        german="bestellt nachbestellt gekauft",
     ),
     Group(
         tools="close resolve complete finish end archive schliess schließ",

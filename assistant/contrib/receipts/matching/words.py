@@ -16,6 +16,7 @@ NUMBERS = {
     "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
     "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11,
     "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15, "sechzehn": 16, "achtzehn": 18, "zwanzig": 20,
+    "twice": 2, "zweimal": 2, "dreimal": 3, "viermal": 4, "fünfmal": 5, "sechsmal": 6, "zehnmal": 10,
     "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "neunzig": 90,
 }  # fmt: skip
 MAGNITUDES = {
@@ -31,11 +32,41 @@ ABOUT = re.compile(
     re.IGNORECASE,
 )
 # What speaks of a sum, a difference, an average or a year of months.
-AVERAGE = re.compile(r"\b(?:average|mean|per order|on average|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE)
+AVERAGE = re.compile(
+    r"\b(?:average|mean|per \w+|on average|pro \w+|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE
+)
 YEARLY = re.compile(r"\b(?:years?|yearly|annual(?:ly)?|jahr\w*|jährlich)\b", re.IGNORECASE)
 # A date that is a while away.
 AGO = re.compile(r"\s*(?:ago|earlier|before today|her\b)", re.IGNORECASE)
 VOR = re.compile(r"\bvor\s*$", re.IGNORECASE)
+# What speaks of an example, of one of several, and of a date that a length of time leads to.
+TIMES = re.compile(r"twice|thrice|\w+mal", re.IGNORECASE)
+EXAMPLE = re.compile(
+    r"(?:\b(?:for example|for instance|e\.g\.|suppose|imagine|let[’']s say"
+    r"|zum beispiel|beispielsweise|angenommen)"
+    r"|z\.\s?b\.|[,(]\s?say,)",
+    re.IGNORECASE,
+)
+DIFFERENCE = re.compile(
+    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
+    r"|short|below|above|under|higher|lower|warmer|colder"
+    r"|did not|do not|have not|paid|saved?|of which|interest|profit|margin"
+    r"|unterschied\w*|differenz"
+    r"|weniger|mehr|günstiger|teurer|frei|übrig|verbrauch\w*|zwischen|seit|rest\w*|spät|fehl\w*|offen\w*|unter|über"
+    r"|höher|niedriger|tiefer|nicht|bezahlt|gespart|davon|zinsen|gewinn|marge)\b",
+    re.IGNORECASE,
+)
+TOTAL = re.compile(r"\b(?:total|together|altogether|in all|overall|insgesamt|zusammen|gesamt\w*)\b", re.IGNORECASE)
+TAX = re.compile(
+    r"\b(?:tax\w*|vat|gst|discount\w*|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
+    r"|zuzüglich|zzgl)\b",
+    re.IGNORECASE,
+)
+EACH = re.compile(r"\b(?:per|each|every|apiece|pro|je|jede[nrms]?|stück)\b", re.IGNORECASE)
+AHEAD_OF_TODAY = re.compile(
+    r"\b(?:today|now|arrives?|arrive|ready|will|would|should|until|by|heute|jetzt|wird|werden|sollte|bis|kommt|kommen)\b",
+    re.IGNORECASE,
+)
 AHEAD = re.compile(r"\bin\s*$", re.IGNORECASE)
 RELATIVE = {
     "today": 0, "heute": 0, "yesterday": -1, "gestern": -1, "tomorrow": 1, "morgen": 1, "vorgestern": -2,
@@ -51,8 +82,8 @@ _COMMON_GERMAN = (
     "der die das den dem des ein eine einen einem einer und oder von zu in im an am auf für aus bei mit nach ist sind"
     " war waren wird werden wurde wurden hat haben hatte es sie er ich wir ihr ihre ihren ihrem nicht kein keine so als"
     " da hier alle welche wer was wann wo wie kann können bitte wenn dann aber auch nur mehr"
-    " noch sich um über unter seit"
-    " bis"
+    " noch sich um über unter seit bis pro je ab vom zum zur beim im ins durch gegen ohne während danach dabei"
+    " dazu daher damit insgesamt zusammen bisher bereits außerdem pünktlich davon darin jeder jede jedes laut gemäß"
 )
 
 
@@ -88,11 +119,12 @@ def months() -> dict[str, int]:
 
 @cache
 def weekdays() -> dict[str, int]:
-    """Return the days of the week by their names in all languages, Monday as 0, in small letters."""
+    """Return the days of the week by their names in all languages, Monday as 0, in small letters, with "montags"."""
     found: dict[str, int] = {}
     for language in LOCALES:
         for number, name in Locale(language).days["format"]["wide"].items():
-            found.setdefault(str(name).casefold(), int(number))
+            for form in (str(name), f"{name}s"):
+                found.setdefault(form.casefold(), int(number))
     return found
 
 

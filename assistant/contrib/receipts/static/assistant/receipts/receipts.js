@@ -68,6 +68,8 @@ const derivedText = {
   average: () => gettext("An average of these:"),
   share: () => gettext("A share of these:"),
   time: () => gettext("The time between these:"),
+  span: () => gettext("Follows from these:"),
+  quotient: () => gettext("Follows from these:"),
   weekday: () => gettext("The day of the week of this:"),
 };
 
@@ -165,7 +167,7 @@ function contentOf(mark, passages, open) {
   const items = mark.sources.map((source) => sourceShown(source, passages, open));
   const [first, ...others] = items;
   const content = mark.derived ? [make("p", {}, (derivedText[mark.derived] ?? derivedText.sum)())] : [];
-  if (!first) return [make("p", {}, gettext("Counted in the answer"))];
+  if (!first) return [make("p", {}, mark.derived === "equation" ? gettext("Computed in the answer") : gettext("Counted in the answer"))];
   if (mark.derived) return [...content, make("ul", {}, ...items)];
   content.push(make("ul", {}, first));
   if (others.length) {

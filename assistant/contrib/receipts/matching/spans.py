@@ -1,0 +1,207 @@
+"""Computes lengths of time, and dates and times of day that follow from others by a length of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import combinations, islice
+
+from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.units import DAY
+from assistant.contrib.receipts.matching.values import Value
+
+Candidates = Iterator[tuple[str, Decimal, Sequence[Fact]]]
+# Moments that are looked at, and those of one object; lengths of time.
+MAX_MOMENTS = 200
+MAX_OF_OBJECT = 8
+MAX_LENGTHS = 40
+
+
+def lengths(shown: Shown, facts: Facts, value: Value) -> Candidates:
+    """Yield how much time lies between two moments of an object or two times that are shown, or between one and now."""
+    if value.unit.dimension not in ("time", "months"):
+        return
+    # "In four days" is said of what is to come.
+    is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
+    now = facts.now.replace(tzinfo=None)
+    by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
+    for moment, fact in facts.moments[:MAX_MOMENTS]:
+        by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
+        if not is_ahead or moment >= now.replace(hour=0, minute=0, second=0, microsecond=0):
+            yield from _between(value, moment, now, [fact])
+        if fact.row is not None:
+            # Also between rows of a list: when a parcel was at two places.
+            by_object.setdefault((fact.row[0], f"*.{fact.field}"), []).append((moment, fact))
+    for several in by_object.values():
+        for position, (moment, fact) in enumerate(several[:MAX_OF_OBJECT]):
+            for other, second in several[position + 1 : MAX_OF_OBJECT]:
+                yield from _between(value, moment, other, [fact, second])
+    start, end = shown.bounds(value)
+    for mark in shown.marks:
+        day = mark.value.day
+        if day is not None and mark.is_supported and start <= mark.value.start < end and day.year > 4:
+            yield from _between(value, datetime(day.year, day.month, day.day), now, list(mark.facts[:1]))
+    if value.unit.dimension == "time" and value.unit.factor < DAY.factor:
+        yield from _of_day(facts, value)
+        times = [
+            mark
+            for mark in shown.marks
+            if mark.value.kind == "time" and mark.is_supported and start <= mark.value.start < end
+        ]
+        for place, first in enumerate(times[:MAX_OF_OBJECT]):
+            for later in times[place + 1 : MAX_OF_OBJECT]:
+                minutes = (later.value.minutes - first.value.minutes) % 1440
+                yield "time", Decimal(minutes) * 60 / value.unit.factor, [*first.facts[:1], *later.facts[:1]]
+
+
+def _of_day(facts: Facts, value: Value) -> Candidates:
+    """Yield how long it is from one time of day to another of the same object: of fields that hold no date."""
+    by_object: dict[tuple[int, str], list[tuple[int, Fact]]] = {}
+    for minutes, several in islice(facts.minutes.items(), MAX_MOMENTS):
+        for fact in several[:MAX_OF_OBJECT]:
+            if fact.path:
+                by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((minutes, fact))
+    for times in by_object.values():
+        for (first, fact), (later, second) in combinations(times[:MAX_OF_OBJECT], 2):
+            yield "time", Decimal(abs(later - first)) * 60 / value.unit.factor, [fact, second]
+
+
+def _between(
+    value: Value, first: datetime, second: datetime, facts: list[Fact]
+) -> Iterator[tuple[str, Decimal, list[Fact]]]:
+    earlier, later = sorted((first, second))
+    if value.unit.dimension == "months":
+        # The last day of a year that begins on 1 September is 31 August.
+        for last in dict.fromkeys((later, later + timedelta(days=1))):
+            months = (last.year - earlier.year) * 12 + last.month - earlier.month - (last.day < earlier.day)
+            yield "time", Decimal(months // int(value.unit.factor)), facts
+        if value.is_about or value.decimals:
+            days = Decimal((later.date() - earlier.date()).days)
+            yield "time", days / Decimal("30.44") / value.unit.factor, facts
+    elif value.unit.factor >= DAY.factor:
+        days = Decimal(abs((first.date() - second.date()).days))
+        yield "time", days * DAY.factor / value.unit.factor, facts
+    else:
+        yield "time", Decimal(int((later - earlier).total_seconds())) / value.unit.factor, facts
+
+
+def ends(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
+    """Return what a time of day or a date follows from: the beginning and how long it takes; nothing if from nothing.
+
+    A time from one of the same object; a date from today and what the sentence or a field says that it takes, or from a
+    date and a number of days that the sentence shows.
+    """
+    return _time(facts, value) if value.kind == "time" else _day(shown, facts, place, value)
+
+
+def _time(facts: Facts, value: Value) -> list[Fact]:
+    for moment, fact in facts.moments[:MAX_MOMENTS]:
+        beside = _lengths_above(facts, fact)
+        for length in beside[:MAX_LENGTHS]:
+            ends_at = moment + timedelta(seconds=_seconds(length))
+            if ends_at.hour * 60 + ends_at.minute == value.minutes and ends_at.date() == moment.date():
+                return [fact, length]
+    return []
+
+
+def _lengths_above(facts: Facts, fact: Fact) -> list[Fact]:
+    """Return the lengths of time below a day in the object of a fact, and in those that it is part of."""
+    found = list[Fact]()
+    path = fact.path
+    while True:
+        path = path.rpartition(".")[0]
+        found += [
+            one
+            for one in facts.siblings.get((fact.source, path), ())
+            if one.unit is not None and one.unit.dimension == "time" and 0 < _seconds(one) < 86_400
+        ]
+        if not path:
+            return found
+
+
+def _day(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
+    if value.day is None or value.slack:
+        return []
+    slack = 1 if words.ABOUT.search(shown.prose, max(0, value.start - 20), value.start) else 0
+    sentence = shown.around(value)
+    start, end = shown.bounds(value)
+    inside = [mark for mark in shown.marks if start <= mark.value.start < end]
+    days = [
+        (mark.value.numbers[0] * mark.value.unit.factor / DAY.factor, list(mark.facts[:1]))
+        for mark in inside
+        if mark.value.kind == "number" and mark.is_supported and _is_of_days(mark.value.unit.dimension, mark.value)
+    ]
+    dates = [
+        (mark.value.day, list(mark.facts[:1]))
+        for mark in inside
+        if mark.value.kind == "date" and mark.value.day is not None and mark.value is not value
+    ]
+    for other, operands in dates if value.grain != "month" else ():
+        for length, found in days:
+            if any(_is_day(value, other, sign * length, slack) for sign in (1, -1)):
+                return [*operands, *found] or [Fact(0)]
+    spans = [
+        (int(mark.value.numbers[0] * mark.value.unit.factor), list(mark.facts[:1]))
+        for mark in inside
+        if mark.value.kind == "number" and mark.is_supported and mark.value.unit.dimension == "months"
+    ]
+    dates += [(moment.date(), [fact]) for moment, fact in facts.moments[:MAX_OF_OBJECT]]
+    for other, operands in dates:
+        for months, found in spans:
+            if _is_month_later(value, other, months):
+                return [*operands, *found] or [Fact(0)]
+    if value.grain != "month" and words.AHEAD_OF_TODAY.search(sentence):
+        for _base, _count, fact in facts.bases.get("time", [])[:MAX_LENGTHS]:
+            if _is_day(value, facts.now.date(), Decimal(_seconds(fact)) / DAY.factor, slack):
+                return [Fact(0, day=facts.now.date()), fact]
+    return []
+
+
+def _is_month_later(value: Value, base: date, months: int) -> bool:
+    """Whether a date is so many months after or before another, or the day before that, which is the last one."""
+    if value.day is None or not 0 < months < 1_200 or base.year < 5:
+        return False
+    for sign in (1, -1):
+        count = base.year * 12 + base.month - 1 + sign * months
+        year, month = divmod(count, 12)
+        if not 1 <= year <= 9_999:
+            continue
+        other = date(year, month + 1, min(base.day, 28))
+        if value.grain == "month":
+            if (value.day.year, value.day.month) == (other.year, other.month):
+                return True
+            continue
+        exact = [other + timedelta(days=base.day - other.day), other + timedelta(days=base.day - other.day - 1)]
+        if any(value.day == one or (value.grain == "no year" and _same_day(value.day, one)) for one in exact):
+            return True
+    return False
+
+
+def _same_day(first: date, second: date) -> bool:
+    return (first.month, first.day) == (second.month, second.day)
+
+
+def _is_of_days(dimension: str, value: Value) -> bool:
+    return dimension == "time" and value.unit.factor >= DAY.factor and value.numbers[0] < 1_000
+
+
+def _is_day(value: Value, base: date, length: Decimal, slack: int) -> bool:
+    if value.day is None or not 0 < abs(length) < 3_660 or length != int(length):
+        return False
+    try:
+        other = base + timedelta(days=int(length))
+    except OverflowError:
+        return False
+    near = [other + timedelta(days=step) for step in range(-slack, slack + 1)]
+    if value.grain == "no year" or base.year < 5:
+        return any((one.month, one.day) == (value.day.month, value.day.day) for one in near)
+    return value.day in near
+
+
+def _seconds(fact: Fact) -> int:
+    if fact.number is None or fact.unit is None:
+        return 0
+    return int(fact.unit.base(abs(fact.number)))
