@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
 from contextvars import Token
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]
 
 
-IS_ON = "tracecontext" in os.environ.get("OTEL_PROPAGATORS", "tracecontext,baggage")
+# Where OpenTelemetry is not installed, nothing here looks for spans.
+IS_ON = find_spec("opentelemetry") is not None and "tracecontext" in os.environ.get(
+    "OTEL_PROPAGATORS", "tracecontext,baggage"
+)
 # Characters; the specification asks for at least these.
 MAX_TRACE_STATE = 512
 _NAMES = ("traceparent", "tracestate")
@@ -186,6 +190,8 @@ def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | No
 
     An instrumentation of the server may have done so already, with a span of its own.
     """
+    if not IS_ON:
+        return None
     from opentelemetry import context as otel_context
     from opentelemetry import trace
 

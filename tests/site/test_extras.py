@@ -24,18 +24,18 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Distributions whose modules have other names.
 MODULES = {
     "ag-ui-protocol": "ag_ui", "django": "django", "django-environ": "environ", "djangorestframework": "rest_framework",
-    "markdown-it-py": "markdown_it", "opentelemetry-api": "opentelemetry",
+    "markdown-it-py": "markdown_it",
 }  # fmt: skip
 # Rooms that are there for an extra, or loaded by its settings, and what a module of them needs.
 OF_EXTRAS = (
-    "contrib/", "testing/", "mcp_client/", "providers/anthropic/", "providers/google/", "providers/embedded/",
-    "pages/accounts/", "services/outage_errors", "services/metrics", "asgi/request_heads",
+    "contrib/", "client/spans/", "testing/", "mcp_client/", "providers/anthropic/", "providers/google/",
+    "providers/embedded/", "pages/accounts/", "services/outage_errors", "services/metrics", "asgi/request_heads",
     "management/commands/assistant_worker", "services/jobs/", "allauth_settings", "services/tenancy/second_factor",
     "markdown/highlight",
 )  # fmt: skip
 EXTRAS = (
     "redis", "mcp", "mcp_types", "pypdf", "mammoth", "python_calamine", "markdownify", "uvicorn", "websockets",
-    "cronsim", "prometheus_client", "drf_spectacular_sidecar", "aiohttp", "pygments",
+    "cronsim", "prometheus_client", "drf_spectacular_sidecar", "aiohttp", "pygments", "opentelemetry",
 )  # fmt: skip
 # A site of the core where no extra can be imported: its addresses and its server's application load.
 WITHOUT = f"""
@@ -46,6 +46,8 @@ django.setup()
 import assistant.routing, assistant.urls, assistant.websocket.consumer
 from assistant.services.runs import manager
 from assistant.services.metrics import exposition
+from assistant.toolkit.carried_context import attach_parent, trace_headers
+assert attach_parent([(b"traceparent", b"00-1-2-01")]) is None and trace_headers() == {{}}
 from django.core.checks import run_checks
 print([problem.msg for problem in run_checks() if problem.id == "assistant.E012"], exposition())
 """
@@ -119,7 +121,7 @@ def test_the_core_alone_is_small() -> None:
     files = [file.locate() for one in others.values() for file in one.files or () if file.suffix != ".pyc"]
     own = [path for path in (ROOT / "assistant").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     size = sum(Path(str(path)).stat().st_size for path in [*files, *own] if Path(str(path)).is_file())
-    assert len(others) + 1 <= 45
+    assert len(others) + 1 <= 44
     assert size <= 105_000_000
 
 
