@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.knowledge import Passage
-from assistant.services.knowledge.citations import INSTRUCTION
 from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.overview import described
+from assistant.services.knowledge.quotations import NOTHING, WEAK, DocumentSearch, Wording, quoted
 from assistant.services.knowledge.reach import reach_of
 from assistant.services.knowledge.reading_on import passages_around
-from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
-
-# What the model is told where nothing answers, and where it is not sure that something does.
-NOTHING = "No document says anything about this. Search once more in other words, or say that no document tells."
-WEAK = "Weak evidence: these may be about something else. If they do not answer, search once more in other words."
-
-
-@dataclass(frozen=True, slots=True)
-class Quotation:
-    """A passage of a document: answers name it by its `number`; `source` is the title, `page` is set for PDFs."""
-
-    number: str
-    source: str
-    heading: str
-    page: int | None
-    text: str
-    source_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentSearch:
-    """The best passages, the best first; `note` tells the model how to use them."""
-
-    results: list[Quotation]
-    note: str
 
 
 async def _describe(context: ToolContext) -> str:
     return f"Search the company's documents. {await described(context)}"
-
-
-Wording = Annotated[str, Param(min_length=1, max_length=500)]
 
 
 @tool(
@@ -85,7 +55,7 @@ def search_docs(
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
     found = find(reach=reach_of(context), queries=queries, limit=limit)
-    result = _quoted((hit.passage for hit in found.hits), context, NOTHING)
+    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
     return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
 
 
@@ -99,25 +69,4 @@ def read_document(
     rows = passages_around(reach=reach_of(context), document_id=id, position=around)
     if not rows:
         raise ToolError(f"There is no passage [{id}.{around}]. Use the number of one that search_docs has found.")
-    return _quoted(rows, context, "")
-
-
-def _quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:
-    """Return passages as the model gets them; those of untrusted documents mark the run."""
-    rows = list(passages)
-    results = [
-        Quotation(
-            number=f"{row.document_id}.{row.position}",
-            source=row.title,
-            heading=row.heading,
-            page=row.page,
-            text=row.text,
-            source_id=f"doc-{row.document_id}.{row.position}",
-        )
-        for row in rows
-    ]
-    titles = {row.document_id: row.title for row in rows}
-    if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=titles):
-        context.mark_untrusted(*(title for pk, title in titles.items() if pk in untrusted))
-    note = f"Answer from these passages. {INSTRUCTION % results[0].number}" if results else nothing
-    return DocumentSearch(results, note)
+    return quoted(rows, context, "")

@@ -57,10 +57,26 @@ def may_read(conditions: Conditions, asker: Asker) -> bool:
     return has_role and has_permission and conditions.is_for_assistant
 
 
-def narrowing_of(context: ToolContext) -> Narrowing | None:
-    """Return what the collections of a tenant leave somebody; None if nothing is kept from them.
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A collection of a tenant, and whether somebody may read it now.
 
-    One query; one more where a permission is asked for, and some where documents come from rows.
+    Attributes:
+        version: when it, or what is in it, was changed.
+    """
+
+    pk: int
+    name: str
+    description: str
+    version: float
+    has_rows: bool
+    is_open: bool
+
+
+def collections_for(context: ToolContext) -> list[Decided]:
+    """Return all collections of a tenant, by name, and which of them the context's user may read.
+
+    One query; one more where a permission is asked for.
     """
     tenant_id = context.tenant.pk
     user_id: UserId = context.user.id
@@ -78,39 +94,43 @@ def narrowing_of(context: ToolContext) -> Narrowing | None:
             names_this=Exists(named.filter(assistant__tenant_id=tenant_id, assistant__slug=context.assistant)),
             has_rows=Exists(entries.exclude(row_model="")),
         )
-        .order_by("pk")
-        .values_list(
-            "pk",
-            "roles",
-            "permission",
-            "updated_at",
-            "role",
-            "is_superuser",
-            "names_assistants",
-            "names_this",
-            "has_rows",
-            named=True,
-        )
+        .order_by("name")
     )
     if not rows:
-        return None
+        return []
     needed = {row.permission for row in rows if row.permission}
     held = needed if rows[0].is_superuser else held_permissions(user_id, needed) if rows[0].role else set()
     asker = Asker(rows[0].role, frozenset(held))
-    closed = [
-        row
+    return [
+        Decided(
+            row.pk,
+            row.name,
+            row.description,
+            row.updated_at.timestamp(),
+            row.has_rows,
+            may_read(Conditions(tuple(row.roles), row.permission, row.names_this or not row.names_assistants), asker),
+        )
         for row in rows
-        if not may_read(Conditions(tuple(row.roles), row.permission, row.names_this or not row.names_assistants), asker)
     ]
-    hidden = [row.pk for row in closed]
+
+
+def narrowing_of(context: ToolContext) -> Narrowing | None:
+    """Return what the collections of a tenant leave somebody; None if nothing is kept from them.
+
+    As many queries as `collections_for`, and some where documents come from rows.
+    """
+    tenant_id = context.tenant.pk
+    decided = collections_for(context)
+    closed = [one for one in decided if not one.is_open]
+    hidden = sorted(one.pk for one in closed)
     name = ",".join(map(str, hidden))
     # A collection that was changed may have other documents.
-    version = ",".join(f"{row.pk}@{row.updated_at.timestamp()}" for row in closed)
+    version = ",".join(f"{one.pk}@{one.version}" for one in closed)
     conditions: list[Q] = []
     here = CollectedDocument.objects.filter(tenant_id=tenant_id, document=OuterRef("pk"))
     if hidden:
         conditions.append(~Q(Exists(here.filter(collection__in=hidden))))
-    if any(row.has_rows for row in rows if row.pk not in hidden):
+    if any(one.has_rows for one in decided if one.is_open):
         seen = _with_visible_rows(context, tenant_id, hidden)
         conditions.append(~Q(Exists(here.exclude(row_model="").exclude(document__in=seen))))
         digest = hashlib.sha256(",".join(map(str, sorted(seen))).encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""The tool that searches a part of the tenant's documents: of a collection, a document, a kind, or some days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, time
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+
+from assistant.contrib.collections.models import CollectedDocument
+from assistant.contrib.collections.services.access import Decided, collections_for
+from assistant.services.db.threads import in_database_with_retry
+from assistant.services.knowledge.evidence import find
+from assistant.services.knowledge.quotations import NOTHING, WEAK, DocumentSearch, Wording, quoted
+from assistant.services.knowledge.reach import reach_of
+from assistant.toolkit import Param, ToolContext, ToolError, tool
+
+# Limits of what the model is told: collections, and characters of all of them.
+MAX_NAMED = 20
+MAX_CHARACTERS = 800
+
+
+async def _describe(context: ToolContext) -> str:
+    return await in_database_with_retry(_description, context)
+
+
+def _description(context: ToolContext) -> str:
+    named = _named([one for one in collections_for(context) if one.is_open])
+    return f"Search a part of the company's documents. Collections: {named or 'none'}."
+
+
+def _named(collections: list[Decided]) -> str:
+    found = (f"{one.name} ({one.description})" if one.description else one.name for one in collections[:MAX_NAMED])
+    return "; ".join(_fitting(found))
+
+
+def _fitting(names: Iterator[str]) -> Iterator[str]:
+    room = MAX_CHARACTERS
+    for name in names:
+        room -= len(name) + 2
+        if room < 0:
+            return
+        yield name
+
+
+@tool(title=_("Search a part of the documents"), read_only=True, describe=_describe)
+def search_collections(
+    queries: Annotated[
+        list[Wording],
+        Param("Two or three wordings of what the documents may say, in their languages.", min_length=1, max_length=5),
+    ],
+    context: ToolContext,
+    *,
+    collection: Annotated[str, Param("The name of a collection; empty for all.", max_length=100)] = "",
+    document: Annotated[int | None, Param("A document: of passage [9.4] it is 9.", ge=1, le=2**53)] = None,
+    kind: Annotated[Literal["any", "text", "markdown", "pdf"], Param("The kind of the documents.")] = "any",
+    changed_since: Annotated[date | None, Param("The documents that were changed on this day or later.")] = None,
+    changed_until: Annotated[date | None, Param("The documents that were not changed after this day.")] = None,
+    limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 5,
+) -> DocumentSearch:
+    """Search a part of the company's documents: a collection, one document, a kind, or what some days changed."""
+    wanted = [Q(kind=kind)] if kind != "any" else []
+    if collection:
+        wanted.append(_in_collection(context, collection))
+    if document is not None:
+        wanted.append(Q(pk=document))
+    zone = ZoneInfo(context.tenant.timezone)
+    if changed_since is not None:
+        wanted.append(Q(updated_at__gte=datetime.combine(changed_since, time.min, zone)))
+    if changed_until is not None:
+        wanted.append(Q(updated_at__lte=datetime.combine(changed_until, time.max, zone)))
+    found = find(reach=reach_of(context).within(*wanted), queries=queries, limit=limit)
+    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
+    return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
+
+
+def _in_collection(context: ToolContext, name: str) -> Q:
+    """Return the condition of a collection's documents. Raises `ToolError` as if closed ones were not there."""
+    readable = [one for one in collections_for(context) if one.is_open]
+    pk = next((one.pk for one in readable if one.name.casefold() == name.strip().casefold()), None)
+    if pk is None:
+        raise ToolError(f"There is no collection “{name}”. There are: {_named(readable) or 'none'}.")
+    here = CollectedDocument.objects.filter(tenant_id=context.tenant.pk, document=OuterRef("pk"), collection=pk)
+    return Q(Exists(here))

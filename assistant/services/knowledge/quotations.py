@@ -1,0 +1,58 @@
+"""Passages as tools give them to a model: with their numbers and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from assistant.models.knowledge import Passage
+from assistant.services.knowledge.citations import INSTRUCTION
+from assistant.services.knowledge.trust import untrusted_documents
+from assistant.toolkit import Param, ToolContext
+
+Wording = Annotated[str, Param(min_length=1, max_length=500)]
+# What the model is told where nothing answers, and where it is not sure that something does.
+NOTHING = "No document says anything about this. Search once more in other words, or say that no document tells."
+WEAK = "Weak evidence: these may be about something else. If they do not answer, search once more in other words."
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A passage of a document: answers name it by its `number`; `source` is the title, `page` is set for PDFs."""
+
+    number: str
+    source: str
+    heading: str
+    page: int | None
+    text: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSearch:
+    """The best passages, the best first; `note` tells the model how to use them."""
+
+    results: list[Quotation]
+    note: str
+
+
+def quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:
+    """Return passages as the model gets them; those of untrusted documents mark the run."""
+    rows = list(passages)
+    results = [
+        Quotation(
+            number=f"{row.document_id}.{row.position}",
+            source=row.title,
+            heading=row.heading,
+            page=row.page,
+            text=row.text,
+            source_id=f"doc-{row.document_id}.{row.position}",
+        )
+        for row in rows
+    ]
+    titles = {row.document_id: row.title for row in rows}
+    if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=titles):
+        context.mark_untrusted(*(title for pk, title in titles.items() if pk in untrusted))
+    note = f"Answer from these passages. {INSTRUCTION % results[0].number}" if results else nothing
+    return DocumentSearch(results, note)
