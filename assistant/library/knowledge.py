@@ -30,7 +30,7 @@ async def _describe(context: ToolContext) -> str:
             {
                 "queries": [
                     "Large animals may enter company premises if they are registered at the gate.",
-                    "animals pets livestock creatures premises site entry permission registration gate",
+                    "pets livestock creatures premises site entry permission registration",
                 ],
                 # Small models read slowly.
                 "limit": 3,
@@ -44,8 +44,8 @@ def search_docs(
     queries: Annotated[
         list[Wording],
         Param(
-            "Two or three wordings of what the documents may say, in their languages: first a sentence as a handbook "
-            "would put it, then ten other words for the same things. Do not repeat the question.",
+            "Two or three wordings in the documents' languages: a sentence as a handbook would put it, then ten other "
+            "words for it. Not the question's words.",
             min_length=1,
             max_length=5,
         ),
@@ -61,11 +61,11 @@ def search_docs(
 
 @tool(title=_("Read on in a document"), read_only=True)
 def read_document(
-    id: Annotated[int, Param("The document: of passage [9.4] it is 9.", ge=1, le=2**53)],  # noqa: A002 - the model's word
+    id: Annotated[int, Param("Of passage [9.4]: 9.", ge=1, le=2**53)],  # noqa: A002 - the model's word
     context: ToolContext,
-    around: Annotated[int, Param("The passage: of passage [9.4] it is 4.", ge=1, le=1_000_000)] = 1,
+    around: Annotated[int, Param("Of passage [9.4]: 4.", ge=1, le=1_000_000)] = 1,
 ) -> DocumentSearch:
-    """Read what stands before and after a passage that search_docs has found."""
+    """Read on before and after a passage of search_docs."""
     rows = passages_around(reach=reach_of(context), document_id=id, position=around)
     if not rows:
         raise ToolError(f"There is no passage [{id}.{around}]. Use the number of one that search_docs has found.")

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
@@ -22,7 +23,7 @@ from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import Example, ExampleStep, Tool
 
 # Tokens of the tools' list, about: where it would be longer, the tools that fit the question best are in it.
-MAX_TOOLS_TOKENS = 700
+MAX_TOOLS_TOKENS = 640
 # Tools with a worked example: those that answer most questions, and for each of the last questions those that fit it.
 GENERAL_EXAMPLES = 2
 FITTING_EXAMPLES = 2
@@ -68,13 +69,14 @@ def brief(request: ModelRequest) -> ModelRequest:
 def listed_tools(request: ModelRequest) -> list[Tool]:
     """Return the tools that are sent: all, or those that fit the last questions best where they are too many.
 
-    Shipped ones come first, which most assistants have. Those that the conversation has called stay.
+    Shipped ones come first, which most assistants have. Those that the conversation has called stay, and so does the
+    beginning: a server that has read it for one question has read it for all.
     """
     ordered = sorted(request.tools, key=lambda tool: not _is_shipped(tool))
     room = MAX_TOOLS_TOKENS
     if sum(map(_tokens, ordered)) <= room:
         return ordered
-    named = {*_named(request)}
+    named = {*_named(request), *_beginning(ordered)}
     fits = _fits(" ".join(reversed(_questions(request.messages))), ordered)
     kept: set[int] = set()
     for index in sorted(fits, key=lambda index: (ordered[index].name not in named, -fits[index])):
@@ -137,8 +139,20 @@ def _named(request: ModelRequest) -> Iterable[str]:
         yield request.tool_choice
 
 
+def _beginning(ordered: Sequence[Tool]) -> Iterator[str]:
+    """Yield the shipped tools up to the last that takes a free text, and its neighbours: reading on after searching."""
+    shipped = list(takewhile(_is_shipped, ordered))
+    modules = {_module(tool) for tool in _general(shipped)}
+    last = max((place for place, tool in enumerate(shipped) if _module(tool) in modules), default=-1)
+    yield from (tool.name for tool in shipped[: last + 1])
+
+
 def _is_shipped(tool: Tool) -> bool:
-    return getattr(inspect.unwrap(tool.handler), "__module__", "").startswith("assistant.") if tool.handler else False
+    return _module(tool).startswith("assistant.")
+
+
+def _module(tool: Tool) -> str:
+    return getattr(inspect.unwrap(tool.handler), "__module__", "") if tool.handler else ""
 
 
 def _general(tools: Sequence[Tool]) -> list[Tool]:

@@ -37,7 +37,7 @@ from tests.contrib.weather.test_weather import PARIS, OpenMeteo, open_meteo  # n
 from tests.model.prompts import DEMO, PROMPTS, Prompt
 from tests.model.record import Record, asked
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(1500), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.model, pytest.mark.timeout(5400), pytest.mark.django_db(transaction=True)]
 
 ALL = os.environ.get("EVALUATE") == "true"
 FENCED, SAMPLE = os.environ.get("FENCED") == "true", int(os.environ.get("SAMPLE", "1"))
