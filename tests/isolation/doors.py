@@ -76,7 +76,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],
         "colour": "8a3a8f",
-        "share": by_model["conversationshare"],
+        "share": by_model.get("conversationshare", "1"),
         "server": by_model.get("mcpserver", "1"),
         "uidb64": "nowhere",
         "token": "nowhere",
