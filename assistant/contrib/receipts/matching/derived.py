@@ -311,13 +311,13 @@ class Derivations:
                 if _may_be(value, facts[0]):
                     yield "average", sum(map(_of, facts), Decimal(0)) / len(facts), facts
         if words.YEARLY.search(around):
-            for facts in self._facts.siblings.values():
+            for facts in self._shown_by.numbers_near(value, self._facts):
                 for fact in facts[:MAX_PAIRED_FIELDS]:
                     if fact.unit is not None and fact.unit == value.unit:
                         yield "product", _of(fact) * 12, [fact]
         if value.unit == PERCENT:
             yield from self._shown_shares(place, value)
-            for facts in self._facts.siblings.values():
+            for facts in self._shown_by.numbers_near(value, self._facts):
                 for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
                     low, high = sorted((abs(_of(first)), abs(_of(second))))
                     if _are_alike(first, second) and high:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Rows of a table above a value among which its heading is looked for.
 MAX_HEADING_ROWS = 60
 # Objects of which numbers are compared, and facts of a mark that name them.
-MAX_OBJECTS = 20
+MAX_OBJECTS = 10
 MAX_FACTS = 8
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 
