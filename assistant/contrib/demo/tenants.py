@@ -176,7 +176,7 @@ TENANTS = (
     ),
 )
 OPERATOR = "admin"
-NOT_EVALUATED = ("schedule_question", "list_schedules", "delete_scheduled_question")
+NOT_EVALUATED = ("schedule_question", "list_schedules", "delete_scheduled_question", "search_collections")
 _DOCUMENT_KINDS = {".md": Document.Kind.MARKDOWN, ".txt": Document.Kind.TEXT}
 
 
@@ -251,8 +251,8 @@ def _unwrapped(text: str) -> str:
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
     """Switch every tool on or to "ask first" for the tenant, and some off for single assistants.
 
-    Tools that ask the person stay off: small models ask for what they know already. Those for scheduled questions are
-    off: the embedded model has not been evaluated with them.
+    Tools that ask the person stay off: small models ask for what they know already. Those for scheduled questions
+    and for collections, of which there are none, are off: the embedded model has not been evaluated with them.
     """
     known = [tool.name for tool in catalogue.registry() if tool.asks is None and not tool.is_provider_side]
     for name in NOT_EVALUATED:
