@@ -20,7 +20,7 @@ CORE = {
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
     "MCP call": Counts(files=87, functions=305, moves=221),
-    "widget token": Counts(files=50, functions=122, moves=87),
+    "widget token": Counts(files=51, functions=124, moves=88),
     "Responses": Counts(files=144, functions=565, moves=432),
 }
 
