@@ -128,7 +128,14 @@ get_user_model().objects.create_superuser("boss", password="a-better-one-than-th
 get_user_model().objects.create_user("milton")
 add_member(tenant=create_tenant(slug="initech", name="Initech", owner="boss"), username="milton", role="member")
 """
-PREPARED = {"incidents.md": PEOPLE}
+CONTRACTS = """
+from assistant.contrib.collections.models import Collection
+from assistant.models import Document, Tenant
+tenant = Tenant.objects.get(slug="initech")
+Collection.objects.create(tenant=tenant, name="Contracts")
+Document.objects.create(tenant=tenant, title="Contract of Milton", text="Milton keeps his stapler.")
+"""
+PREPARED = {"incidents.md": PEOPLE, "collections.md": PEOPLE + CONTRACTS}
 
 
 def prepare(block: Block, port: int) -> str:
