@@ -42,7 +42,7 @@ from assistant.mcp_client import (
 from assistant.mcp_client.remote_tool import local_name
 from assistant.mcp_client.shared_context import CONTEXT_KEYS, EXTRA, meta_of
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called
+from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called, positional_mistake
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 from assistant.toolkit.text import stripped, trimmed
@@ -124,7 +124,7 @@ class McpServer:
 
     Raises:
         ValueError: neither or both of `url` and `command` are given, or something in `shares` is not known.
-        TypeError: an option that is yes or no is neither True nor False.
+        TypeError: an option has a value of another type.
     """
 
     url: str = ""
@@ -140,6 +140,7 @@ class McpServer:
     raises_errors: bool = False
 
     def __post_init__(self) -> None:
+        self._check_types()
         object.__setattr__(self, "url", stripped(self.url))
         headers = {trimmed(name): trimmed(value) for name, value in self.headers.items()}
         object.__setattr__(self, "headers", headers)
@@ -151,10 +152,27 @@ class McpServer:
         if unknown:
             choices = ", ".join([*CONTEXT_KEYS, f"{EXTRA}<name>"])
             raise ValueError(f"An MCP server cannot be told {', '.join(map(repr, unknown))}. Choices: {choices}.")
+
+    def _check_types(self) -> None:
         for option in ("requires_approval", "raises_errors", "resources", "prompts"):
             value = getattr(self, option)
             if not isinstance(value, bool):
                 raise TypeError(f"{option} of an MCP server must be True or False, not a {type(value).__name__}.")
+        for option in ("url", "prefix"):
+            value = getattr(self, option)
+            if not isinstance(value, str):
+                raise TypeError(f"{option} of an MCP server must be a text, not {type(value).__name__}.")
+        if not isinstance(self.headers, Mapping):
+            # Not the value itself, which may hold a key.
+            raise TypeError(f"headers of an MCP server must be a mapping, not {type(self.headers).__name__}.")
+        if not isinstance(self.timeout, int | float) or not self.timeout > 0:
+            raise TypeError(f"timeout of an MCP server must be a number of seconds above 0, not {self.timeout!r}.")
+        if callable(self.only):
+            if mistake := positional_mistake(self.only, 1):
+                raise TypeError(f"only of an MCP server {mistake}.")
+        elif self.only is not None and (isinstance(self.only, str) or not isinstance(self.only, Collection)):
+            given = type(self.only).__name__
+            raise TypeError(f"only of an MCP server must be a list of names or a function of a tool, not {given}.")
 
     @property
     def key(self) -> Hashable:

@@ -15,7 +15,7 @@ from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
 from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, UnknownTool
-from assistant.toolkit.calls.gate import HandedIn, called, discard
+from assistant.toolkit.calls.gate import HandedIn, called, discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.definition.augmentation import takes_fields
 from assistant.toolkit.definition.context_annotations import is_context
@@ -23,6 +23,7 @@ from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
 from assistant.toolkit.definition.tool import tools_of
 from assistant.toolkit.registry import tools_in
+from assistant.toolkit.unknown_options import meant_by
 
 AnyTool = Tool | Callable[..., Any] | str
 Resolver = Registry | Callable[[str], Tool | Awaitable[Tool | None] | None]
@@ -130,6 +131,11 @@ def _from_function(source: object) -> Tool:
             f"{source!r} is no source of tools: it is not a tool, a function or a name, and none of its methods is a "
             "tool. Decorate them with @tool."
         )
+    if getattr(source, "__name__", "") == "<lambda>":
+        raise InvalidTool(
+            "A lambda is no tool: it has no name. In a mapping, tools={'name': function}, it has one. To be asked for "
+            "the tools at each call, it takes the context: tools=lambda context: [...]."
+        )
     return Tool.from_function(source)
 
 
@@ -173,6 +179,8 @@ class ToolSources:
         augmentation: Augmentations | None = None,
         mcp_handlers: McpHandlers,
     ) -> None:
+        if augmentation is not None:
+            _check_augmentation(augmentation)
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
@@ -187,6 +195,8 @@ class ToolSources:
         self._defaults = {tool.name: tool for tool in self._ready if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
+        if (configs or secrets) and all(isinstance(source, Tool) for source in self._sources):
+            self._check_names(configs=configs, secrets=secrets)
         if isinstance(augmentation, type):
             augmented(self._defaults.values(), augmentation)
 
@@ -230,6 +240,17 @@ class ToolSources:
         else:
             toolset = make()
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset, tools, fields
+
+    def _check_names(self, **options: Mapping[str, Any] | None) -> None:
+        """Raise `InvalidTool` for a misspelt tool. Other names may be of tools that a call brings."""
+        known = _names(self._defaults, self._resolvers)
+        for option, values in options.items():
+            for name in values or ():
+                if meant := meant_by(name, known):
+                    raise InvalidTool(
+                        f"{option} names {name!r}, which is no tool of the client: is {meant!r} meant? "
+                        f"Tools: {', '.join(known)}."
+                    )
 
     async def _fields(self, context: ToolContext[Any]) -> type[BaseModel] | None:
         """Return the augmentation of a call; a function of the context says it. Raises what that raises."""
@@ -281,6 +302,20 @@ class ToolSources:
                 for source in single_sources(sources)
             ]
         )
+
+
+def _check_augmentation(augmentation: object) -> None:
+    if isinstance(augmentation, type):
+        if not issubclass(augmentation, BaseModel):
+            raise TypeError(
+                "augmentation must be a pydantic model or a function of the context, "
+                f"not the class {augmentation.__name__}."
+            )
+    elif not callable(augmentation):
+        given = type(augmentation).__name__
+        raise TypeError(f"augmentation must be a pydantic model or a function of the context, not {given}.")
+    elif mistake := positional_mistake(augmentation, 1):
+        raise TypeError(f"augmentation {mistake}: it gets the context.")
 
 
 def augmented(tools: Iterable[Tool], fields: type[BaseModel]) -> list[Tool]:

@@ -50,7 +50,13 @@ def carry(read: Callable[[], T], write: Callable[[T], object]) -> Remove:
 
     Returns:
         A function that ends this.
+
+    Raises:
+        TypeError: one of them is no function.
     """
+    for option, function in {"read": read, "write": write}.items():
+        if not callable(function):
+            raise TypeError(f"{option} of carry must be a function, not {type(function).__name__}.")
 
     def capture() -> Carrier:
         value = read()

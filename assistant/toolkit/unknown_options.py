@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
+
+# How alike a name and one that it is a misspelling of are, from 0 to 1.
+_ALIKE = 0.85
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
@@ -20,6 +24,15 @@ def unknown_options(beginning: str, given: Iterable[str], known: Iterable[str]) 
     choices = tuple(known)
     unknown = sorted(set(given).difference(choices))
     return f"{beginning} named {', '.join(unknown)}. There are: {', '.join(choices)}." if unknown else ""
+
+
+def meant_by(given: str, known: Iterable[str]) -> str:
+    """Return the known name that a name is a misspelling of; "" if it is known itself, or like none."""
+    by_folded = {name.casefold(): name for name in known}
+    if given in by_folded.values():
+        return ""
+    alike = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=_ALIKE)
+    return by_folded[alike[0]] if alike else ""
 
 
 def option_names(function: Callable[..., Any]) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, Limits, PromptLog, RunFailed
+from assistant.client import ChatClient, Limits, McpServer, PromptLog, RunFailed
 from assistant.providers import ScriptedModel
-from assistant.toolkit import Registry, Tool, UnknownTool
+from assistant.toolkit import InvalidTool, Registry, Tool, UnknownTool
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,15 @@ async def test_a_tool_choice_that_is_none_names_the_choices() -> None:
         ({"resolvers": Registry([])}, "resolvers must be a list of registries and functions, not Registry"),
         ({"fallback": "gpt-4.1"}, "fallback must be a model, or a list of models, not 'gpt-4.1'"),
         ({"store": {}}, "store must be something with load and append, such as InMemoryStore(), not {}"),
+        (
+            {"augmentation": {"why": str}},
+            "augmentation must be a pydantic model or a function of the context, not dict",
+        ),
+        (
+            {"augmentation": dict},
+            "augmentation must be a pydantic model or a function of the context, not the class dict",
+        ),
+        ({"augmentation": lambda: None}, "augmentation must take 1 positional argument: it gets the context"),
     ],
 )
 def test_an_option_of_another_type_is_refused_when_the_client_is_made(option: dict[str, Any], told: str) -> None:
@@ -68,6 +77,46 @@ def test_a_name_that_no_resolver_knows_lists_those_of_registries() -> None:
         ChatClient(model=ScriptedModel("ok"), tools=["lookup"], resolvers=[known])
 
 
+LOOK_UP = Tool.from_function(lambda: 1, name="look_up", description="Look up.")
+
+
+@pytest.mark.parametrize("option", ["configs", "secrets"])
+@pytest.mark.parametrize("name", ["lookup", "Look_Up"])
+def test_a_misspelt_tool_in_configs_or_secrets_is_refused(option: str, name: str) -> None:
+    told = f"{option} names {name!r}, which is no tool of the client: is 'look_up' meant? Tools: look_up."
+    options: dict[str, Any] = {option: {name: {}}}
+    with pytest.raises(InvalidTool, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("ok"), tools=[LOOK_UP], **options)
+
+
+def test_tools_that_come_later_may_have_configs_and_secrets() -> None:
+    for tools in ([LOOK_UP], [], lambda context: [LOOK_UP]):
+        ChatClient(model=ScriptedModel("ok"), tools=tools, secrets={"look_up": {}, "send_mail": {}})
+
+
 def test_a_models_name_is_no_model() -> None:
     with pytest.raises(TypeError, match="must be a model, such as OpenAIModel"):
         ChatClient(model="gpt-4.1-mini")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"only": "search"}, "only of an MCP server must be a list of names or a function of a tool, not str"),
+        ({"only": 7}, "only of an MCP server must be a list of names or a function of a tool, not int"),
+        ({"only": lambda: True}, "only of an MCP server must take 1 positional argument"),
+        ({"timeout": "5"}, "timeout of an MCP server must be a number of seconds above 0, not '5'"),
+        ({"timeout": 0}, "timeout of an MCP server must be a number of seconds above 0, not 0"),
+        ({"headers": ["Authorization"]}, "headers of an MCP server must be a mapping, not list"),
+        ({"url": 7}, "url of an MCP server must be a text, not int"),
+        ({"prefix": 7}, "prefix of an MCP server must be a text, not int"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_when_an_mcp_server_is_made(option: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(told)):
+        McpServer(**{"url": "http://localhost:1/mcp", **option})
+
+
+def test_a_lambda_that_does_not_take_the_context_says_what_it_lacks() -> None:
+    with pytest.raises(InvalidTool, match=r"A lambda is no tool.*tools=lambda context: \[\.\.\.\]"):
+        ChatClient(model=ScriptedModel("ok"), tools=lambda: [LOOK_UP])

@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
 
 import anyio
 import pytest
@@ -362,6 +363,18 @@ async def test_one_that_suppresses_what_a_tool_raises_fails_the_call() -> None:
             await ToolTester(broken).call()
     finally:
         remove()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"read": 7, "write": print}, "read of carry must be a function, not int"),
+        ({"read": str, "write": "zone"}, "write of carry must be a function, not str"),
+    ],
+)
+def test_what_cannot_carry_a_value_is_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        carry(**options)
 
 
 def test_what_is_no_function_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.gate import OnLeft
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.logs import log_extra
+from assistant.toolkit.unknown_options import meant_by
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ HOOKS = (
 
 
 class InvalidExtension(TypeError):
-    """What was handed in as an extension is none, or its name is taken."""
+    """What was handed in as an extension is none, its name is taken, or a hook of it is misspelt."""
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class Extension(Generic[State]):
     with the extension's name: an extension that guards ends the turn then, any other is passed over.
     `GuardrailTripped` ends the turn with its sentence in any case. Extensions are called in the order in which they
     were added, and one instance serves all runs, several at once: what belongs to a run is its `state`.
+    A class with a method whose name is nearly a hook's is refused, as `InvalidExtension`.
 
     Attributes:
         name: for the log and for the state in checkpoints; by default the name of the class. Unique.
@@ -122,6 +125,7 @@ class Extension(Generic[State]):
         super().__init_subclass__()
         if "name" not in vars(cls):
             cls.name = cls.__qualname__
+        _refuse_misspelt(cls)
         cls._hooks = frozenset(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Extension, hook))
 
     def acts(self, context: ToolContext[Any], messages: Sequence[Message]) -> bool:
@@ -174,6 +178,18 @@ class Extension(Generic[State]):
 
     async def finished(self, run: ExtensionRun[State]) -> None:
         """Do what follows a turn that has ended by itself, well or not; nobody waits for it."""
+
+
+def _refuse_misspelt(cls: type[Extension[Any]]) -> None:
+    """Raise `InvalidExtension` for a method that is named nearly as a hook, which would never be called."""
+    for name, member in vars(cls).items():
+        if name.startswith("_") or not inspect.isfunction(member):
+            continue
+        if hook := meant_by(name, ("acts", *HOOKS)):
+            raise InvalidExtension(
+                f"{cls.__name__} has {name!r}, which is never called: is {hook!r} meant? "
+                f"Hooks: acts, {', '.join(HOOKS)}. Methods of its own may begin with an underscore."
+            )
 
 
 class ShippedExtension(Extension[State]):

@@ -70,6 +70,7 @@ class Agent:
 
     Raises:
         ValueError, InvalidTool: the `output_type` can be none.
+        TypeError: the toolset, a model or the settings are none.
     """
 
     name: str
@@ -85,6 +86,19 @@ class Agent:
     fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
+        toolset: Any = self.toolset
+        # A class has these too, and no tools.
+        if isinstance(toolset, type) or not (hasattr(toolset, "offered") and hasattr(toolset, "admit")):
+            given = type(toolset).__name__
+            raise TypeError(f"toolset of an Agent must be a Toolset, such as FixedToolset([...]), not {given}.")
+        if isinstance(self.model, type) or not hasattr(self.model, "stream"):
+            given = type(self.model).__name__
+            raise TypeError(f"model of an Agent must be a model, such as OpenAIModel('gpt-4.1-mini'), not {given}.")
+        if not isinstance(self.settings, AssistantSettings):
+            raise TypeError(f"settings of an Agent must be an AssistantSettings, not {type(self.settings).__name__}.")
+        for one in self.fallbacks:
+            if not isinstance(one, Fallback):
+                raise TypeError(f"fallbacks of an Agent must be Fallback values; {one!r} is none.")
         if self.output_type is not None:
             output_of(self.output_type)
 

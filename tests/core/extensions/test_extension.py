@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -200,6 +201,23 @@ class Everywhere(Recorder):
     """Acts in assistants that are called as tools, too."""
 
     in_sub_agents = True
+
+
+@pytest.mark.parametrize(
+    ("name", "hook"),
+    [("befor_request", "before_request"), ("around_tools", "around_tool"), ("afterReply", "after_reply")],
+)
+def test_a_misspelt_hook_is_refused_when_the_class_is_made(name: str, hook: str) -> None:
+    told = (
+        f"Misspelt has {name!r}, which is never called: is {hook!r} meant? Hooks: acts, opened, instructions, tools, "
+    )
+    with pytest.raises(InvalidExtension, match=re.escape(told)):
+        type("Misspelt", (Extension,), {name: lambda self, run, request: request})
+
+
+def test_other_methods_and_attributes_of_an_extension_are_its_own() -> None:
+    made = type("Own", (Extension,), {"summary": lambda self: "", "_befor_request": lambda self: 1, "toolz": ()})
+    assert issubclass(made, Extension)
 
 
 async def test_only_those_that_say_so_act_in_assistants_that_are_called() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -259,3 +260,18 @@ def test_messages_of_a_long_transcript_are_shortened() -> None:
     (kept,) = from_stored(to_stored([long]) or ())
     assert all("Cut here" in message.content for message in kept.messages)
     assert to_stored([replace(long, messages=long.messages * 50)]) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"toolset": [whoami]}, "toolset of an Agent must be a Toolset, such as FixedToolset([...]), not list"),
+        ({"model": "gpt-4.1"}, "model of an Agent must be a model, such as OpenAIModel('gpt-4.1-mini'), not str"),
+        ({"fallbacks": ["gpt-4.1"]}, "fallbacks of an Agent must be Fallback values; 'gpt-4.1' is none"),
+        ({"settings": {}}, "settings of an Agent must be an AssistantSettings, not dict"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_when_the_agent_is_made(option: dict[str, Any], told: str) -> None:
+    options = {"model": ScriptedModel("ok"), "toolset": FixedToolset([]), **option}
+    with pytest.raises(TypeError, match=re.escape(told)):
+        Agent("helper", "Helps.", **options)
