@@ -15,15 +15,17 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from assistant.contrib.shares.links import share_conversation
+from assistant.core.values.events import Custom, RunStarted, TextMessageContent, TextMessageEnd, TextMessageStart
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Conversation, Document, Run
 from assistant.providers.scripted import ScriptedModel
-from assistant.services.eventlog.log import ThreadLog
+from assistant.services.eventlog.frames import FrameEncoder
+from assistant.services.eventlog.log import Entry, ThreadLog
 from assistant.services.knowledge.documents import add_document
 from assistant.services.runs.reading import stored_thread as stored_threads
 from assistant.services.runs.reading.answer_details import answer_details
 from assistant.services.runs.reading.stored_thread import stored_thread
-from assistant.services.runs.reading.thread_snapshot import build_snapshot, thread_state
+from assistant.services.runs.reading.thread_snapshot import ThreadState, build_snapshot, thread_state
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
@@ -32,7 +34,7 @@ from assistant.toolkit.registry import Registry
 from tests.base import Cast
 from tests.contrib.end_users.minting import allow, backend, token_for, visit
 from tests.contrib.shares.sharing import set_sharing
-from tests.factories import switch_tool
+from tests.factories import make_conversation, make_run, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 
@@ -219,3 +221,23 @@ def test_a_reader_of_a_link_sees_no_row_and_only_titles_of_tools_of_their_own(
     client.force_login(cast.mallory)
     assert client.get(f"/t/acme/s/{share.pk}/").status_code == 404
     assert Run.objects.count() == 1
+
+
+def test_who_attaches_between_the_receipt_and_the_end_of_the_run_is_told_of_it(cast: Cast) -> None:
+    run = make_run(make_conversation(cast.alice, cast.support), status="running")
+    thread = run.conversation.thread
+    numbering = FrameEncoder(run_id=run.run_id, thread=thread)
+    said = [
+        RunStarted(thread, run.run_id),
+        TextMessageStart("m", "assistant"),
+        TextMessageContent("m", "12.5 kg."),
+        TextMessageEnd("m"),
+        Custom("answer.receipts", {"messageId": "m", "marks": [], "actions": []}),
+    ]
+    log = ThreadLog()
+    log.append([Entry(run.number, seq, numbering.frame(event, seq)) for seq, event in enumerate(said, 1)])
+    stored = stored_thread(member=reader(cast.alice), thread_id=run.conversation_id, with_added=True)
+    snapshot = build_snapshot(state=ThreadState(run, None), log=log, stored=stored)
+    assert snapshot.texts == [("m", "12.5 kg.")]
+    (told,) = log.read(snapshot.position)
+    assert json.loads(told.frame)["name"] == "answer.receipts"

@@ -12,8 +12,9 @@ from django.db.models import Q
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
 from assistant.core.conversation.drafts import without_part
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
+from assistant.core.values.events import PROTOCOL_VERSION, Custom, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.models import Run
+from assistant.services.conversations.added_details import detail_of_event
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event
 from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
@@ -207,7 +208,11 @@ def _running_answer(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int
     for entry in log.read(Position(run.number, seq)):
         # The run may have ended since its row was read. Its last event then follows the snapshot.
         if entry.number == run.number and entry.seq == seq + 1 and not entry.is_end:
-            transcript.apply(decode_event(entry.frame))
+            event = decode_event(entry.frame)
+            if isinstance(event, Custom) and detail_of_event(event.name, event.value):
+                # What it adds to the answer is not in a transcript, so the event itself follows the snapshot.
+                break
+            transcript.apply(event)
             seq = entry.seq
     return transcript, seq
 
