@@ -100,6 +100,17 @@ def test_the_marks_come_at_once_before_the_end(cast: Cast) -> None:
     assert kinds[-2:] == ["answer.receipts", "RUN_FINISHED"] and kinds.count("answer.receipts") == 1
 
 
+def test_a_matching_that_fails_fails_no_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: Any, **options: Any) -> MadeReceipt:
+        raise OverflowError("date value out of range")
+
+    tying.warm_up()
+    monkeypatch.setattr(tying, "make_receipt", fails)
+    answer = ask(cast, [parcel(), "It weighs 12.5 kg."])
+    assert answer.text == "It weighs 12.5 kg." and answer.events[-1]["type"] == "RUN_FINISHED"
+    assert not Receipt.objects.exists()
+
+
 def test_a_run_without_a_tool_or_a_document_has_none(cast: Cast) -> None:
     ask(cast, ["I think it weighs 12.5 kg. I have cancelled it."])
     assert not Receipt.objects.exists()

@@ -6,19 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
-from itertools import combinations, islice
-from typing import TYPE_CHECKING, TypeVar
+from itertools import combinations, islice, product
+from typing import TypeVar
 
 from assistant.contrib.receipts.matching import ratios, spans, words
-from assistant.contrib.receipts.matching.facts import Fact, Facts, Table
+from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.ratios import Candidates
 from assistant.contrib.receipts.matching.shown import Shown
-from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate
 from assistant.contrib.receipts.matching.values import Value
-
-if TYPE_CHECKING:
-    from assistant.contrib.receipts.matching.matching import Mark
 
 T = TypeVar("T")
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
@@ -30,6 +26,8 @@ MAX_COMPARED_ROWS = 10
 MAX_COUNTS = 5
 # The groups into which a column divides rows.
 MAX_GROUPS = 20
+# Marks before and behind a value among which those of its unit are looked for.
+MAX_AWAY = 100
 # The values shown in a row of which sums are looked at.
 MAX_SHOWN = 12
 # Characters between a share and the numbers of which it is one.
@@ -48,12 +46,12 @@ _TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
 class Derivations:
     """What can be computed from the facts of a run and the values that its answer shows."""
 
-    def __init__(self, facts: Facts, marks: Sequence[Mark], prose: str, steps: Steps) -> None:
+    def __init__(self, facts: Facts, shown: Shown) -> None:
         self._facts = facts
-        self._marks = marks
-        self._prose = prose
-        self._steps = steps
-        self._shown_by = Shown(prose, marks)
+        self._marks = shown.marks
+        self._prose = shown.prose
+        self._steps = shown.steps
+        self._shown_by = shown
 
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
@@ -103,14 +101,21 @@ class Derivations:
         if _SOME.match(self._prose, value.end):
             for table in self._facts.tables:
                 yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
-        around = self._shown_by.around(value).casefold()
-        for table in self._facts.tables:
-            for column, texts in table.texts.items():
-                # A column of many texts divides the rows into no groups.
-                for text, count in texts.items() if len(texts) <= MAX_GROUPS else ():
-                    self._steps.spend(1)
-                    if text in around:
-                        yield "count", Decimal(count), [Fact(table.source, f"{table.name}.{column}")]
+        around = self._shown_by.around(value).small
+        for text, count, fact in self._steps.each(self._groups):
+            if text in around:
+                yield "count", Decimal(count), [fact]
+
+    @cached_property
+    def _groups(self) -> list[tuple[str, int, Fact]]:
+        """The texts of columns, each with how many rows have it. A column of many divides the rows into no groups."""
+        return [
+            (text, count, Fact(table.source, f"{table.name}.{column}"))
+            for table in self._facts.tables
+            for column, texts in table.texts.items()
+            if len(texts) <= MAX_GROUPS
+            for text, count in texts.items()
+        ]
 
     def _is_quantity(self, place: int, value: Value) -> bool:
         """Whether the number says how many of one thing there are: it stands before the thing's name or a ×."""
@@ -139,35 +144,29 @@ class Derivations:
     # Sums
 
     @cached_property
-    def _columns(self) -> list[tuple[Table, str, list[Fact]]]:
-        return [
-            (table, name, facts)
-            for table in self._facts.tables
-            for name, facts in table.columns.items()
-            if len(facts) > 1 and all(fact.number is not None for fact in facts)
-        ]
+    def _columns(self) -> list[Column]:
+        return [column for column in self._facts.columns if len(column.facts) > 1]
+
+    def _columns_for(self, value: Value) -> Iterator[Column]:
+        """Yield the columns of a value's unit."""
+        return (column for column in self._steps.each(self._columns) if _may_be(value, column.facts[0]))
 
     def _sums(self, place: int, value: Value) -> Candidates:
         if self._is_small(value) and self._is_quantity(place, value):
             return
-        for _table, _name, facts in self._columns:
-            if not _may_be(value, facts[0]):
-                continue
-            total = Decimal(0)
-            for position, fact in enumerate(facts):
-                total += _of(fact)
-                if MAX_PAIRED_ROWS <= position < len(facts) - 1:
-                    continue
-                if position and (not self._is_small(value) or position == len(facts) - 1):
-                    yield "sum", total, facts[: position + 1]
-        for products in self._products:
+        for column in self._columns_for(value):
+            if not self._is_small(value):
+                for position, total in enumerate(column.sums[1:-1][: MAX_PAIRED_ROWS - 1], start=1):
+                    yield "sum", total, column.facts[: position + 1]
+            yield "sum", column.sums[-1], column.facts
+        for products, total in self._products:
             for number, operands in products[:MAX_PAIRED_ROWS]:
                 yield "product", number, operands
-            yield "sum", sum((number for number, _ in products), Decimal(0)), products[0][1]
+            yield "sum", total, products[0][1]
 
     @cached_property
-    def _products(self) -> list[list[tuple[Decimal, list[Fact]]]]:
-        """Number times price, by row."""
+    def _products(self) -> list[tuple[list[tuple[Decimal, list[Fact]]], Decimal]]:
+        """Number times price, by row, and what that comes to."""
         found = []
         for table in self._facts.tables:
             columns = [facts for facts in table.columns.values() if all(fact.number is not None for fact in facts)]
@@ -185,16 +184,17 @@ class Derivations:
                         if fact.row in by_row
                     ]
                     if products:
-                        found.append(products)
+                        found.append((products, sum((number for number, _ in products), Decimal(0))))
         return found
 
     def _shown(self, place: int, value: Value) -> Candidates:
         """Sums and differences of values that the answer itself shows beside it, of the same unit."""
         if self._is_small(value):
             return
+        first = max(0, place - MAX_AWAY)
         numbers = [
             (position, mark)
-            for position, mark in enumerate(self._marks)
+            for position, mark in enumerate(self._marks[first : place + MAX_AWAY], start=first)
             if mark.value.kind == "number" and position != place and mark.is_supported and mark.value.unit == value.unit
             and (value.unit is not NO_UNIT or mark.value.decimals == value.decimals)
         ]  # fmt: skip
@@ -224,7 +224,7 @@ class Derivations:
         """
         is_money = value.unit.dimension.startswith("currency:")
         sentence = self._shown_by.around(value)
-        if not is_money and (value.unit in (NO_UNIT, PERCENT) or not words.TOTAL.search(sentence)):
+        if not is_money and (value.unit in (NO_UNIT, PERCENT) or not sentence.says(words.TOTAL)):
             return
         beside = [
             mark
@@ -237,16 +237,14 @@ class Derivations:
             lengths = self._facts.bases.get(value.unit.dimension, [])[:MAX_SHOWN]
             amounts += [(base / value.unit.factor, (fact,)) for base, _count, fact in lengths]
         times = [mark for mark in beside if _is_times(mark.value)]
-        for amount, facts in amounts:
-            for other in times:
-                yield "product", amount * other.value.numbers[0], [*facts, *other.facts[:1]]
-        if is_money and words.TAX.search(sentence):
-            for amount, facts in amounts:
-                for other in beside:
-                    if other.value.unit == PERCENT:
-                        part = amount * other.value.numbers[0] / 100
-                        for number in (part, amount + part, amount - part):
-                            yield "share", number, [*facts, *other.facts[:1]]
+        for (amount, facts), other in product(amounts, times):
+            yield "product", amount * other.value.numbers[0], [*facts, *other.facts[:1]]
+        if is_money and sentence.says(words.TAX):
+            shares = [other for other in beside if other.value.unit == PERCENT]
+            for (amount, facts), other in product(amounts, shares):
+                part = amount * other.value.numbers[0] / 100
+                for number in (part, amount + part, amount - part):
+                    yield "share", number, [*facts, *other.facts[:1]]
 
     @cached_property
     def _rates(self) -> list[Fact]:
@@ -256,16 +254,15 @@ class Derivations:
     # Differences
 
     def _differences(self, place: int, value: Value) -> Candidates:
-        if not words.DIFFERENCE.search(self._shown_by.around(value)):
+        if not self._shown_by.around(value).says(words.DIFFERENCE):
             return
-        for _table, _name, facts in self._columns:
-            if not _may_be(value, facts[0]):
-                continue
-            for first, second in _pairs(self._near(value, facts)):
+        rows = self._shown_by.rows(value)
+        for column in self._columns_for(value):
+            for first, second in _pairs(self._near(rows, column)):
                 yield "difference", _of(first) - _of(second), [first, second]
         for facts in self._shown_by.numbers_near(value, self._facts):
             is_few = len(facts) <= MAX_COUNTS
-            for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
+            for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                 are_counts = is_few and value.unit is NO_UNIT and _is_count(first) and _is_count(second)
                 if (are_counts or _are_alike(first, second)) and (_may_be(value, first) or _may_be(value, second)):
                     yield "difference", _of(first) - _of(second), [first, second]
@@ -276,20 +273,32 @@ class Derivations:
         if not self._is_small(value):
             yield from self._differences_of_totals(value)
 
-    def _near(self, value: Value, column: Sequence[Fact]) -> list[Fact]:
+    def _near(self, rows: set[tuple[int, int]], column: Column) -> list[Fact]:
         """Return the numbers of a column of which differences are looked at: rows that the sentence names, and some."""
-        if len(column) <= MAX_COMPARED_ROWS:
-            return list(column)
-        rows = self._shown_by.rows(value)
-        named = [fact for fact in column if fact.row in rows]
-        return [*named, *(fact for fact in column if fact.row not in rows)][:MAX_COMPARED_ROWS]
+        if len(column.facts) <= MAX_COMPARED_ROWS:
+            return column.facts
+        by_row = self._by_row[column.facts[0]]
+        named = [fact for row in sorted(rows & by_row.keys()) for fact in by_row[row]]
+        others = islice((fact for fact in column.facts if fact.row not in rows), MAX_COMPARED_ROWS)
+        return [*named, *others][:MAX_COMPARED_ROWS]
+
+    @cached_property
+    def _by_row(self) -> dict[Fact, dict[tuple[int, int] | None, list[Fact]]]:
+        """The numbers of each column by their rows, by the column's first."""
+        found: dict[Fact, dict[tuple[int, int] | None, list[Fact]]] = {}
+        for column in self._columns:
+            by_row = found.setdefault(column.facts[0], {})
+            for fact in column.facts:
+                by_row.setdefault(fact.row, []).append(fact)
+        return found
 
     def _differences_of_totals(self, value: Value) -> Candidates:
         """Of what columns of amounts come to, and of that and a number of the whole result: a limit, a budget."""
         totals = [
-            (sum(map(_of, facts), Decimal(0)), facts[0])
-            for _table, _name, facts in self._columns
-            if _may_be(value, facts[0]) and any(_is_written_exactly(_of(fact)) for fact in facts)
+            (column.sums[-1], column.facts[0])
+            for column in self._columns_for(value)
+            # A sum has as many digits behind the point as the number with the most.
+            if _is_written_exactly(column.sums[-1])
         ][:MAX_SHOWN]
         wholes = [(_of(fact), fact) for fact in self._wholes]
         for place, (total, fact) in enumerate(totals):
@@ -306,19 +315,18 @@ class Derivations:
 
     def _others(self, place: int, value: Value) -> Candidates:
         around = self._shown_by.around(value)
-        if words.AVERAGE.search(around):
-            for _table, _name, facts in self._columns:
-                if _may_be(value, facts[0]):
-                    yield "average", sum(map(_of, facts), Decimal(0)) / len(facts), facts
-        if words.YEARLY.search(around):
+        if around.says(words.AVERAGE):
+            for column in self._columns_for(value):
+                yield "average", column.sums[-1] / len(column.facts), column.facts
+        if around.says(words.YEARLY):
             for facts in self._shown_by.numbers_near(value, self._facts):
-                for fact in facts[:MAX_PAIRED_FIELDS]:
+                for fact in self._steps.each(facts[:MAX_PAIRED_FIELDS]):
                     if fact.unit is not None and fact.unit == value.unit:
                         yield "product", _of(fact) * 12, [fact]
         if value.unit == PERCENT:
             yield from self._shown_shares(place, value)
             for facts in self._shown_by.numbers_near(value, self._facts):
-                for first, second in _pairs(facts[:MAX_PAIRED_FIELDS]):
+                for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                     low, high = sorted((abs(_of(first)), abs(_of(second))))
                     if _are_alike(first, second) and high:
                         yield "share", low / high * 100, [first, second]

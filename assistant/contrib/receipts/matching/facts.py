@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal
 
 from assistant.contrib.receipts.matching.units import (
@@ -121,6 +123,27 @@ class Table:
     rows: int = 0
     columns: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
     texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The numbers of one field of a list.
+
+    Attributes:
+        list_name: of the list.
+        place: of the field among those of the list.
+        rows: of the list.
+        sums: of the first number, of the first two, and so on.
+        total: of all without their signs.
+    """
+
+    list_name: str
+    field: str
+    place: int
+    rows: int
+    facts: list[Fact]
+    sums: list[Decimal]
+    total: Decimal
 
 
 class Facts:
@@ -333,6 +356,20 @@ class Facts:
                 if len(word) >= 3 and len(self.parts[word.casefold()]) < MAX_OF_NAME:
                     self._put(self.parts[word.casefold()], fact)
 
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns of all lists, once everything is indexed."""
+        return [
+            _column(table, place, name, facts)
+            for table in self.tables
+            for place, (name, facts) in enumerate(table.columns.items())
+        ]
+
+    @cached_property
+    def international(self) -> dict[str, list[Fact]]:
+        """The telephone numbers with the code of their country, once everything is indexed."""
+        return {token: found for token, found in self.tokens.items() if token.startswith("+")}
+
     def link_of(self, fact: Fact) -> str:
         """Return the address of the object that a fact is part of, as the result names it; "" if it names none."""
         path = fact.path
@@ -349,6 +386,12 @@ class Facts:
     def near_base(self, dimension: str, low: Decimal, high: Decimal) -> Iterator[Fact]:
         """Yield the facts whose number is in a range, in the smallest unit of a dimension."""
         return _between(self.bases.get(dimension, []), low, high)
+
+
+def _column(table: Table, place: int, name: str, facts: list[Fact]) -> Column:
+    numbers = [fact.number for fact in facts if fact.number is not None]
+    total = sum(map(abs, numbers), Decimal(0))
+    return Column(table.name, name, place, table.rows, facts, list(accumulate(numbers)), total)
 
 
 _PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
@@ -382,8 +425,8 @@ def _moment(text: str) -> datetime | None:
 def _between(index: Sequence[tuple[Decimal, int, Fact]], low: Decimal, high: Decimal) -> Iterator[Fact]:
     start = bisect_left(index, low, key=lambda entry: entry[0])
     end = bisect_right(index, high, key=lambda entry: entry[0])
-    for entry in index[start:end]:
-        yield entry[2]
+    for place in range(start, end):
+        yield index[place][2]
 
 
 def _unit(place: Place) -> Unit | None:

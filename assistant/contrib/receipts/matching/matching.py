@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -27,6 +28,8 @@ from assistant.contrib.receipts.matching.values import Value, values_in
 MAX_ANSWER = 32_000
 MAX_VALUES = 400
 MAX_SOURCES = 8
+# Places of one value that are looked at.
+MAX_FACTS_OF_VALUE = 64
 # Fields that hold counts, of which a currency or a time is said by mistake.
 _COUNTS = frozenset(
     {
@@ -70,7 +73,7 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     prose = masked(answer[:MAX_ANSWER])
     language = words.language_of(prose)
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
-    found = _checked_weekdays(found, facts)
+    found = _checked_weekdays(found, facts, steps)
     found = _derived(found, prose, facts, steps)
     found = _without_examples(_of_one_row(found, prose, facts), prose)
     return [mark for mark in found if mark.is_supported or not _in_code(answer, mark.value)]
@@ -89,17 +92,20 @@ def _in_code(answer: str, value: Value) -> bool:
 def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
     values = values_in(prose, facts.now, MAX_VALUES)
     found = [Mark(value, *_support(value, facts, steps)) for value in values if _is_said(value)]
-    taken = [(mark.value.start, mark.value.end) for mark in found]
+    starts = [mark.value.start for mark in found]
+    ends_of = [mark.value.end for mark in found]
+    gone = set[int]()
     names = list[Mark]()
     for value, sources in known_names(prose, facts):
         steps.spend(1 + len(sources))
         # A name with a number in it, such as a product's, is one value.
-        within = [mark for mark in found if value.start <= mark.value.start and mark.value.end <= value.end]
-        if any(start < value.end and value.start < end for start, end in taken) and not within:
+        beside = range(bisect_right(ends_of, value.start), bisect_left(starts, value.end))
+        within = [place for place in beside if value.start <= starts[place] and ends_of[place] <= value.end]
+        if beside and not within:
             continue
-        for mark in within:
-            found.remove(mark)
+        gone.update(within)
         names.append(Mark(value, tuple(sources)))
+    found = [mark for place, mark in enumerate(found) if place not in gone]
     taken = sorted((mark.value.start, mark.value.end) for mark in (*found, *names))
     for value in islice(unknown_names(prose, facts, language, taken), MAX_VALUES):
         names.append(Mark(value, reason="not_found"))
@@ -111,10 +117,12 @@ def _is_said(value: Value) -> bool:
 
 
 def _support(value: Value, facts: Facts, steps: Steps) -> tuple[tuple[Fact, ...], str, Reason]:
-    found = tuple(dict.fromkeys(_direct(value, facts, steps)))
-    if found:
-        return found[:64], "", ""
-    return (), "", "not_found"
+    found: dict[Fact, None] = {}
+    for fact in _direct(value, facts, steps):
+        found[fact] = None
+        if len(found) == MAX_FACTS_OF_VALUE:
+            break
+    return tuple(found), "", "" if found else "not_found"
 
 
 def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
@@ -130,16 +138,16 @@ def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
         case "email":
             return facts.tokens.get(value.token, [])
         case _:
-            return _identifiers(value, facts)
+            return _identifiers(value, facts, steps)
 
 
-def _identifiers(value: Value, facts: Facts) -> Iterator[Fact]:
+def _identifiers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
     yield from facts.tokens.get(value.token, [])
     yield from facts.tokens.get(value.token.lstrip("#+0"), [])
     if value.token.startswith("0") and value.token.isdigit():
         # A telephone number without the code of its country.
-        for token, found in facts.tokens.items():
-            if token.startswith("+") and token.endswith(value.token[1:]) and len(token) - len(value.token) <= 3:
+        for token, found in steps.each(facts.international.items()):
+            if token.endswith(value.token[1:]) and len(token) - len(value.token) <= 3:
                 yield from found
     if value.token.lstrip("+").isdigit() and len(value.token) < 20:
         number = Decimal(value.token.lstrip("+"))
@@ -154,8 +162,7 @@ def _dates(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
         without_year = day.replace(year=4)
         yield from facts.days.get(without_year, [])
         return
-    steps.spend(len(facts.days))
-    for other, found in facts.days.items():
+    for other, found in steps.each(facts.days.items()):
         if value.grain == "month":
             fits = (other.year, other.month) == (day.year, day.month)
         elif value.grain == "no year":
@@ -172,12 +179,11 @@ def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
     for number in value.numbers:
         low, high = bounds(value, number)
         seen = 0
-        for fact in facts.near(low, high):
-            steps.spend(1)
+        for fact in steps.each(facts.near(low, high)):
             if _fits(value, number, fact, facts):
                 yield fact
                 seen += 1
-                if seen >= 64:
+                if seen >= MAX_FACTS_OF_VALUE:
                     break
         if value.unit is not NO_UNIT:
             yield from _converted(value, number, facts, steps)
@@ -187,27 +193,22 @@ def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
 def _converted(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
     half = value.unit.base(Decimal(1).scaleb(-value.decimals)) / 2 if value.decimals > 0 else Decimal(0)
     base = value.unit.base(abs(number))
-    for fact in facts.near_base(value.unit.dimension, base - half, base + half):
-        steps.spend(1)
-        yield fact
+    yield from steps.each(facts.near_base(value.unit.dimension, base - half, base + half))
     if value.unit == PERCENT:
         share = Decimal(1).scaleb(-value.decimals - 2) / 2
-        for fact in facts.near(number / 100 - share, number / 100 + share):
-            steps.spend(1)
+        for fact in steps.each(facts.near(number / 100 - share, number / 100 + share)):
             if fact.unit is None and fact.number is not None and abs(fact.number) < 1:
                 yield fact
     if value.unit == CENTS:
         for dimension in [one for one in facts.bases if one.startswith("currency:")]:
-            yield from facts.near_base(dimension, number / 100, number / 100)
+            yield from steps.each(facts.near_base(dimension, number / 100, number / 100))
     if value.unit.dimension.startswith("currency:"):
-        for fact in facts.near_base("cents", number * 100, number * 100):
-            yield fact
+        yield from steps.each(facts.near_base("cents", number * 100, number * 100))
 
 
 def _years(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
     if value.unit is NO_UNIT and value.decimals == 0 and 1900 <= number <= 2100 and not value.is_word:
-        steps.spend(len(facts.days))
-        for day, found in facts.days.items():
+        for day, found in steps.each(facts.days.items()):
             if day.year == number:
                 yield from found
 
@@ -267,7 +268,7 @@ def _has_sibling_of(dimension: str, fact: Fact, facts: Facts) -> bool:
     return bool(fact.path) and any(one.unit is not None and one.unit.dimension == dimension for one in beside)
 
 
-def _checked_weekdays(marks: list[Mark], facts: Facts) -> list[Mark]:
+def _checked_weekdays(marks: list[Mark], facts: Facts, steps: Steps) -> list[Mark]:
     """Let a day of the week agree with the date beside it, or else with a date of the run."""
     found = list[Mark]()
     for place, mark in enumerate(marks):
@@ -289,11 +290,15 @@ def _checked_weekdays(marks: list[Mark], facts: Facts) -> list[Mark]:
         if mark.is_supported:
             found.append(mark)
             continue
-        agreeing = tuple(
-            fact for day, several in facts.days.items() if day.weekday() == mark.value.weekday for fact in several
+        of_run = (
+            fact
+            for day, several in steps.each(facts.days.items())
+            if day.weekday() == mark.value.weekday
+            for fact in several
         )
+        agreeing = tuple(islice(of_run, MAX_SOURCES))
         if agreeing:
-            found.append(replace(mark, facts=agreeing[:MAX_SOURCES], derived="weekday", reason=""))
+            found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
         elif facts.days:
             found.append(mark)
     return found
@@ -310,14 +315,18 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[
     """Look for sums, counts, differences and the like of what was found, for those values that stand nowhere."""
     # What is found is a source of what comes behind it.
     found = list(marks)
-    derivations = Derivations(facts, found, prose, steps)
-    shown = Shown(prose, found)
+    shown = Shown(prose, found, steps)
+    derivations = Derivations(facts, shown)
+    rows = dict[str, int]()
+    for table in facts.tables:
+        name = table.name.casefold()
+        rows[name] = max(table.rows, rows.get(name, 0))
     for place, mark in enumerate(marks):
         if mark.value.kind in ("date", "time") and not mark.is_supported:
             operands = ends(shown, facts, place, mark.value)
             if operands:
                 found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="")
-        elif mark.value.kind == "number" and _is_more_than_there_are(mark, prose, facts):
+        elif mark.value.kind == "number" and _is_more_than_there_are(mark, prose, rows):
             found[place] = replace(mark, facts=(), reason="not_found")
         elif mark.value.kind == "number" and not mark.is_supported:
             result = derivations.of(place, mark.value)
@@ -325,7 +334,7 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[
                 name, operands = result
                 found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason="")
     # What was not looked for everywhere is not said to be nowhere.
-    return [mark for mark in found if mark.is_supported or mark.value.kind != "number" or not steps.is_spent]
+    return [mark for mark in found if mark.is_supported or not steps.is_spent]
 
 
 _NOUN = re.compile(r"[ \u00a0]+([^\W\d_]{3,40})\b")
@@ -333,17 +342,19 @@ _NOUN = re.compile(r"[ \u00a0]+([^\W\d_]{3,40})\b")
 _ALL_FIELDS = frozenset({"total", "count", "found", "number", "limit", "anzahl", "gesamt"})
 
 
-def _is_more_than_there_are(mark: Mark, prose: str, facts: Facts) -> bool:
+def _is_more_than_there_are(mark: Mark, prose: str, rows: Mapping[str, int]) -> bool:
     """Whether an answer says of a list that was returned that it has more than it has: "four stays" of three `stays`.
 
     Not if a field counts them, of which the list may be a page.
+
+    Args:
+        rows: of the longest list of each name.
     """
     noun = _NOUN.match(prose, mark.value.end)
     if noun is None or mark.value.unit is not NO_UNIT or mark.value.decimals or not mark.is_supported:
         return False
     said = noun[1].casefold()
-    tables = [table for table in facts.tables if table.name.casefold() == said]
-    if not tables or any(mark.value.numbers[0] <= table.rows for table in tables):
+    if mark.value.numbers[0] <= rows.get(said, mark.value.numbers[0]):
         return False
     return not any({said, *_ALL_FIELDS} & {fact.field.casefold(), *field_words(fact.field)} for fact in mark.facts)
 

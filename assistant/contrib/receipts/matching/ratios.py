@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation
+from itertools import islice, permutations, product
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike
-from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
 Candidates = Iterator[tuple[str, Decimal, Sequence[Fact]]]
@@ -22,17 +22,17 @@ MAX_FIELDS = 10
 MAX_ROWS = 40
 _TIMES_BEHIND = re.compile(r"\s?(?:×|x\b|times\b|mal\b|-?fach)", re.IGNORECASE)
 _OPERATOR = re.compile(r"\s*([×x*·+−–/÷-])\s*", re.IGNORECASE)
-_EQUALS = re.compile(r"\s*(?:=|≈)\s*\**$")
+# Characters of an equation.
+MAX_EQUATION = 400
 
 
 def equations(shown: Shown, facts: Facts, value: Value) -> Candidates:
     """Yield what stands before an equals sign: "6 × €48.90 = €293.40" is checked, whatever its numbers are said of."""
     start, _end = shown.bounds(value)
-    left = shown.prose[start : value.start]
-    equals = _EQUALS.search(left)
-    if equals is None:
+    left = shown.prose[max(start, value.start - MAX_EQUATION) : value.start].rstrip("*").rstrip()
+    if not left.endswith(("=", "≈")):
         return
-    found = values_in(left[: equals.start()], facts.now, 40)
+    found = values_in(left[:-1], facts.now, 40)
     numbers = [one for one in found if one.kind == "number"]
     if len(numbers) < 2:
         return
@@ -70,19 +70,23 @@ def shares(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:
         yield from _of_wholes(shown, facts, part.value.numbers[0], part.value, part.facts[:1])
     sentence = shown.around(value)
     for several in _objects(shown, facts, value):
-        for first in several:
-            for second in several:
-                part_number = _number(first)
-                whole = _number(second)
-                if 0 < part_number < whole and (_is_named(first, sentence) or _is_named(second, sentence)):
-                    yield "share", part_number / whole * 100, [first, second]
+        named = [_is_count(fact) and sentence.names(fact.field) for fact in several]
+        if not any(named):
+            continue
+        for (first, is_first_named), (second, is_second_named) in shown.steps.each(
+            permutations(zip(several, named, strict=True), 2)
+        ):
+            if (is_first_named or is_second_named) and 0 < _number(first) < _number(second):
+                yield "share", _number(first) / _number(second) * 100, [first, second]
     for part_fact, whole_fact in _nested(shown, facts, value):
-        if 0 < _number(part_fact) < _number(whole_fact) and _is_named(whole_fact, sentence):
+        if 0 < _number(part_fact) < _number(whole_fact) and sentence.names(whole_fact.field):
             yield "share", _number(part_fact) / _number(whole_fact) * 100, [part_fact, whole_fact]
-    for column, total, name in _columns(facts):
-        for fact in column[:MAX_ROWS]:
-            if 0 < _number(fact) < total and _is_named(fact, sentence) and name:
-                yield "share", _number(fact) / total * 100, [fact]
+    for column in shown.steps.each(_columns(facts)):
+        if not column.list_name or not sentence.names(column.field):
+            continue
+        for fact in shown.steps.each(column.facts[:MAX_ROWS]):
+            if _is_count(fact) and _number(fact) < column.total:
+                yield "share", _number(fact) / column.total * 100, [fact]
 
 
 def quotients(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:
@@ -90,22 +94,24 @@ def quotients(shown: Shown, facts: Facts, place: int, value: Value) -> Candidate
     sentence = shown.around(value)
     if value.unit is NO_UNIT and _TIMES_BEHIND.match(shown.prose, value.end) and value.decimals:
         beside = shown.beside(place)
-        for first in beside:
-            for second in beside:
-                if first.value.unit == second.value.unit and second.value.numbers[0]:
-                    quotient = first.value.numbers[0] / second.value.numbers[0]
-                    yield "quotient", quotient, [*first.facts[:1], *second.facts[:1]]
+        for first, second in shown.steps.each(product(beside, beside)):
+            if first.value.unit == second.value.unit and second.value.numbers[0]:
+                quotient = first.value.numbers[0] / second.value.numbers[0]
+                yield "quotient", quotient, [*first.facts[:1], *second.facts[:1]]
         return
-    if not words.EACH.search(sentence) or not value.unit.dimension.startswith("currency:"):
+    if not sentence.says(words.EACH) or not value.unit.dimension.startswith("currency:"):
         return
-    rows = [(Decimal(table.rows), Fact(table.source, table.name)) for table in facts.tables if table.rows > 1]
+    rows = [
+        (Decimal(table.rows), Fact(table.source, table.name))
+        for table in shown.steps.each(facts.tables)
+        if table.rows > 1
+    ]
     for several in _objects(shown, facts, value):
         amounts = [fact for fact in several if fact.unit is not None and are_alike(fact.unit, value.unit)]
         counts = [(_number(fact), fact) for fact in several if _is_count(fact)]
-        for amount in amounts:
-            for number, fact in (*counts, *rows):
-                if number > 1:
-                    yield "quotient", _number(amount) / number, [amount, fact]
+        for amount, (number, fact) in shown.steps.each(product(amounts, (*counts, *rows))):
+            if number > 1:
+                yield "quotient", _number(amount) / number, [amount, fact]
 
 
 def _of_wholes(shown: Shown, facts: Facts, part: Decimal, value: Value, operands: Sequence[Fact]) -> Candidates:
@@ -113,15 +119,16 @@ def _of_wholes(shown: Shown, facts: Facts, part: Decimal, value: Value, operands
     if part <= 0:
         return
     wholes = list[tuple[Decimal, Sequence[Fact]]]()
-    wholes += [
+    alike = (
         (mark.value.numbers[0], mark.facts[:1])
-        for mark in shown.marks
+        for mark in shown.steps.each(shown.marks)
         if mark.value.kind == "number" and mark.is_supported and mark.value.unit == value.unit
-    ][:MAX_ROWS]
+    )
+    wholes += islice(alike, MAX_ROWS)
     fields = {fact.field for fact in operands}
-    for column, total, _name in _columns(facts):
-        if fields & {fact.field for fact in column}:
-            wholes.append((total, column[:1]))
+    for column in shown.steps.each(_columns(facts)):
+        if column.field in fields:
+            wholes.append((column.total, column.facts[:1]))
     wholes += [
         (_number(fact), [fact])
         for several in _objects(shown, facts, value)
@@ -134,7 +141,7 @@ def _of_wholes(shown: Shown, facts: Facts, part: Decimal, value: Value, operands
 
 
 def _objects(shown: Shown, facts: Facts, value: Value) -> Iterator[list[Fact]]:
-    for several in shown.numbers_near(value, facts):
+    for several in shown.steps.each(shown.numbers_near(value, facts)):
         if len(several) <= MAX_FIELDS:
             yield several
 
@@ -146,18 +153,17 @@ def _nested(shown: Shown, facts: Facts, value: Value) -> Iterator[tuple[Fact, Fa
         path = several[0].path.rpartition(".")[0]
         while path:
             path = path.rpartition(".")[0]
-            for whole in facts.siblings.get((source, path), ())[:MAX_FIELDS]:
-                for fact in several:
-                    if _is_count(fact) and _is_count(whole):
-                        yield fact, whole
+            wholes = facts.siblings.get((source, path), ())[:MAX_FIELDS]
+            for whole, fact in shown.steps.each(product(wholes, several)):
+                if _is_count(fact) and _is_count(whole):
+                    yield fact, whole
 
 
-def _columns(facts: Facts) -> Iterator[tuple[list[Fact], Decimal, str]]:
-    """Yield the columns of counts and amounts, each with its sum and the name of its list."""
-    for table in facts.tables:
-        for column in list(table.columns.values())[:MAX_FIELDS]:
-            if 1 < len(column) == table.rows:
-                yield column, sum(map(_number, column), Decimal(0)), table.name
+def _columns(facts: Facts) -> Iterator[Column]:
+    """Yield the columns of counts and amounts that each row has, of the first fields of each list."""
+    for column in facts.columns:
+        if column.place < MAX_FIELDS and 1 < len(column.facts) == column.rows:
+            yield column
 
 
 def _number(fact: Fact) -> Decimal:
@@ -167,11 +173,3 @@ def _number(fact: Fact) -> Decimal:
 def _is_count(fact: Fact) -> bool:
     number = fact.number
     return number is not None and fact.unit is None and number == int(number) and number > 0
-
-
-def _is_named(fact: Fact, sentence: str) -> bool:
-    """Whether a sentence names the field of a count by one of its words: "clicks", "click rate"."""
-    small = sentence.casefold()
-    return _is_count(fact) and any(
-        len(word) > 3 and re.search(rf"\b{re.escape(word.rstrip('s'))}", small) for word in field_words(fact.field)
-    )

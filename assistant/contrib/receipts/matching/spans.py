@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.facts import Fact, Facts
@@ -28,7 +28,7 @@ def lengths(shown: Shown, facts: Facts, value: Value) -> Candidates:
     is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
     now = facts.now.replace(tzinfo=None)
     by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
-    for moment, fact in facts.moments[:MAX_MOMENTS]:
+    for moment, fact in shown.steps.each(facts.moments[:MAX_MOMENTS]):
         by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
         if not is_ahead or moment >= now.replace(hour=0, minute=0, second=0, microsecond=0):
             yield from _between(value, moment, now, [fact])
@@ -36,32 +36,26 @@ def lengths(shown: Shown, facts: Facts, value: Value) -> Candidates:
             # Also between rows of a list: when a parcel was at two places.
             by_object.setdefault((fact.row[0], f"*.{fact.field}"), []).append((moment, fact))
     for several in by_object.values():
-        for position, (moment, fact) in enumerate(several[:MAX_OF_OBJECT]):
-            for other, second in several[position + 1 : MAX_OF_OBJECT]:
-                yield from _between(value, moment, other, [fact, second])
-    start, end = shown.bounds(value)
-    for mark in shown.marks:
+        for (moment, fact), (other, second) in shown.steps.each(combinations(several[:MAX_OF_OBJECT], 2)):
+            yield from _between(value, moment, other, [fact, second])
+    inside = list(shown.steps.each(shown.inside(value)))
+    for mark in inside:
         day = mark.value.day
-        if day is not None and mark.is_supported and start <= mark.value.start < end and day.year > 4:
+        if day is not None and mark.is_supported and day.year > 4:
             yield from _between(value, datetime(day.year, day.month, day.day), now, list(mark.facts[:1]))
     if value.unit.dimension == "time" and value.unit.factor < DAY.factor:
-        yield from _of_day(facts, value)
-        times = [
-            mark
-            for mark in shown.marks
-            if mark.value.kind == "time" and mark.is_supported and start <= mark.value.start < end
-        ]
-        for place, first in enumerate(times[:MAX_OF_OBJECT]):
-            for later in times[place + 1 : MAX_OF_OBJECT]:
-                minutes = (later.value.minutes - first.value.minutes) % 1440
-                yield "time", Decimal(minutes) * 60 / value.unit.factor, [*first.facts[:1], *later.facts[:1]]
+        yield from _of_day(shown, facts, value)
+        times = [mark for mark in inside if mark.value.kind == "time" and mark.is_supported]
+        for first, later in combinations(times[:MAX_OF_OBJECT], 2):
+            minutes = (later.value.minutes - first.value.minutes) % 1440
+            yield "time", Decimal(minutes) * 60 / value.unit.factor, [*first.facts[:1], *later.facts[:1]]
 
 
-def _of_day(facts: Facts, value: Value) -> Candidates:
+def _of_day(shown: Shown, facts: Facts, value: Value) -> Candidates:
     """Yield how long it is from one time of day to another of the same object: of fields that hold no date."""
     by_object: dict[tuple[int, str], list[tuple[int, Fact]]] = {}
     for minutes, several in islice(facts.minutes.items(), MAX_MOMENTS):
-        for fact in several[:MAX_OF_OBJECT]:
+        for fact in shown.steps.each(several[:MAX_OF_OBJECT]):
             if fact.path:
                 by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((minutes, fact))
     for times in by_object.values():
@@ -75,7 +69,7 @@ def _between(
     earlier, later = sorted((first, second))
     if value.unit.dimension == "months":
         # The last day of a year that begins on 1 September is 31 August.
-        for last in dict.fromkeys((later, later + timedelta(days=1))):
+        for last in (later, later + timedelta(days=1)) if later.date() < date.max else (later,):
             months = (last.year - earlier.year) * 12 + last.month - earlier.month - (last.day < earlier.day)
             yield "time", Decimal(months // int(value.unit.factor)), facts
         if value.is_about or value.decimals:
@@ -94,41 +88,34 @@ def ends(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
     A time from one of the same object; a date from today and what the sentence or a field says that it takes, or from a
     date and a number of days that the sentence shows.
     """
-    return _time(facts, value) if value.kind == "time" else _day(shown, facts, place, value)
+    return _time(shown, facts, value) if value.kind == "time" else _day(shown, facts, place, value)
 
 
-def _time(facts: Facts, value: Value) -> list[Fact]:
+def _time(shown: Shown, facts: Facts, value: Value) -> list[Fact]:
     for moment, fact in facts.moments[:MAX_MOMENTS]:
-        beside = _lengths_above(facts, fact)
-        for length in beside[:MAX_LENGTHS]:
-            ends_at = moment + timedelta(seconds=_seconds(length))
-            if ends_at.hour * 60 + ends_at.minute == value.minutes and ends_at.date() == moment.date():
+        begins_at = moment.hour * 3_600 + moment.minute * 60 + moment.second
+        for length in islice(_lengths_above(shown, facts, fact), MAX_LENGTHS):
+            ends_at = begins_at + _seconds(length)
+            if ends_at < DAY.factor and ends_at // 60 == value.minutes:
                 return [fact, length]
     return []
 
 
-def _lengths_above(facts: Facts, fact: Fact) -> list[Fact]:
-    """Return the lengths of time below a day in the object of a fact, and in those that it is part of."""
-    found = list[Fact]()
+def _lengths_above(shown: Shown, facts: Facts, fact: Fact) -> Iterator[Fact]:
+    """Yield the lengths of time below a day in the object of a fact, and in those that it is part of."""
     path = fact.path
-    while True:
+    while path:
         path = path.rpartition(".")[0]
-        found += [
-            one
-            for one in facts.siblings.get((fact.source, path), ())
-            if one.unit is not None and one.unit.dimension == "time" and 0 < _seconds(one) < 86_400
-        ]
-        if not path:
-            return found
+        for one in shown.steps.each(facts.siblings.get((fact.source, path), ())):
+            if one.unit is not None and one.unit.dimension == "time" and 0 < _seconds(one) < DAY.factor:
+                yield one
 
 
 def _day(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
     if value.day is None or value.slack:
         return []
     slack = 1 if words.ABOUT.search(shown.prose, max(0, value.start - 20), value.start) else 0
-    sentence = shown.around(value)
-    start, end = shown.bounds(value)
-    inside = [mark for mark in shown.marks if start <= mark.value.start < end]
+    inside = list(shown.steps.each(shown.inside(value)))
     days = [
         (mark.value.numbers[0] * mark.value.unit.factor / DAY.factor, list(mark.facts[:1]))
         for mark in inside
@@ -139,22 +126,20 @@ def _day(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
         for mark in inside
         if mark.value.kind == "date" and mark.value.day is not None and mark.value is not value
     ]
-    for other, operands in dates if value.grain != "month" else ():
-        for length, found in days:
-            if any(_is_day(value, other, sign * length, slack) for sign in (1, -1)):
-                return [*operands, *found] or [Fact(0)]
+    for (other, operands), (length, found) in shown.steps.each(product(dates if value.grain != "month" else (), days)):
+        if any(_is_day(value, other, sign * length, slack) for sign in (1, -1)):
+            return [*operands, *found] or [Fact(0)]
     spans = [
         (int(mark.value.numbers[0] * mark.value.unit.factor), list(mark.facts[:1]))
         for mark in inside
         if mark.value.kind == "number" and mark.is_supported and mark.value.unit.dimension == "months"
     ]
     dates += [(moment.date(), [fact]) for moment, fact in facts.moments[:MAX_OF_OBJECT]]
-    for other, operands in dates:
-        for months, found in spans:
-            if _is_month_later(value, other, months):
-                return [*operands, *found] or [Fact(0)]
-    if value.grain != "month" and words.AHEAD_OF_TODAY.search(sentence):
-        for _base, _count, fact in facts.bases.get("time", [])[:MAX_LENGTHS]:
+    for (other, operands), (months, found) in shown.steps.each(product(dates, spans)):
+        if _is_month_later(value, other, months):
+            return [*operands, *found] or [Fact(0)]
+    if value.grain != "month" and shown.around(value).says(words.AHEAD_OF_TODAY):
+        for _base, _count, fact in shown.steps.each(facts.bases.get("time", [])[:MAX_LENGTHS]):
             if _is_day(value, facts.now.date(), Decimal(_seconds(fact)) / DAY.factor, slack):
                 return [Fact(0, day=facts.now.date()), fact]
     return []
@@ -174,7 +159,10 @@ def _is_month_later(value: Value, base: date, months: int) -> bool:
             if (value.day.year, value.day.month) == (other.year, other.month):
                 return True
             continue
-        exact = [other + timedelta(days=base.day - other.day), other + timedelta(days=base.day - other.day - 1)]
+        try:
+            exact = [other + timedelta(days=base.day - other.day - step) for step in (0, 1)]
+        except OverflowError:
+            continue
         if any(value.day == one or (value.grain == "no year" and _same_day(value.day, one)) for one in exact):
             return True
     return False
@@ -192,10 +180,9 @@ def _is_day(value: Value, base: date, length: Decimal, slack: int) -> bool:
     if value.day is None or not 0 < abs(length) < 3_660 or length != int(length):
         return False
     try:
-        other = base + timedelta(days=int(length))
+        near = [base + timedelta(days=int(length) + step) for step in range(-slack, slack + 1)]
     except OverflowError:
         return False
-    near = [other + timedelta(days=step) for step in range(-slack, slack + 1)]
     if value.grain == "no year" or base.year < 5:
         return any((one.month, one.day) == (value.day.month, value.day.day) for one in near)
     return value.day in near

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
 # Of one answer: comparisons of a value with a fact or a group of facts.
 MAX_STEPS = 100_000
 
@@ -12,6 +17,14 @@ class Steps:
     def __init__(self, limit: int = MAX_STEPS) -> None:
         self.limit = limit
         self.count = 0
+
+    def each(self, found: Iterable[T]) -> Iterator[T]:
+        """Yield what is to be tried, a step each, until nothing more should be begun."""
+        for one in found:
+            if self.is_spent:
+                return
+            self.count += 1
+            yield one
 
     def spend(self, count: int) -> None:
         """Count some steps."""
