@@ -250,5 +250,13 @@ def test_vectors_are_compared_within_what_may_be_read(cast: Any) -> None:
 
     rows = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.int8)
     every = Vectors((3, 3), np.array([10, 11, 12]), rows, np.ones(3, dtype=np.float32))
-    best = nearest(every.among([11, 12]), [bytes([1, 0])], 1)
-    assert list(best) == [12]
+    some = every.among([11, 12])
+    assert list(nearest(some, [bytes([1, 0])], 1)) == [12]
+    assert set(nearest(some, [bytes([1, 0])], 5)) == {11, 12} and not nearest(every.among([]), [bytes([1, 0])], 5)
+    # The vectors take up to 200 MB: a search copies none but those of a chunk.
+    assert some.rows is every.rows and some.scale is every.scale
+    many = Vectors(
+        (5_000, 5_000), np.arange(5_000), np.tile(rows, (1_667, 1))[:5_000], np.ones(5_000, dtype=np.float32)
+    )
+    assert list(nearest(many.among([4, 2_999, 4_999]), [bytes([1, 1])], 1)) == [2_999]
+    assert set(nearest(many.among([4, 2_999, 4_999]), [bytes([1, 1])], 5)) == {4, 2_999, 4_999}

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.contrib.embeddings.services import embedded_worker
+from assistant.contrib.embeddings.services import embedded_worker, provider_encoder
 from assistant.contrib.embeddings.services.encoder import EncoderFailed
 from assistant.contrib.embeddings.services.provider_encoder import ProviderEncoder
 from assistant.contrib.embeddings.services.standing_child import StandingChild
-from assistant.core.turn.model_requests import MAX_FAILURES
+from assistant.core.turn.model_requests import MAX_FAILURES, Circuits
 from assistant.models import Tenant
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
@@ -105,6 +105,35 @@ def test_after_failures_in_a_row_questions_do_not_wait_for_a_provider(acme: Tena
     server.respond(200, answer([1.0]))
     assert len(ProviderEncoder(provider, "n").encode_questions(["one"]).vectors) == 1
     assert len(asyncio.run(ProviderEncoder(provider, "m").encode(["one"])).vectors) == 1
+
+
+def test_threads_ask_one_after_the_other_whether_a_provider_is_out_of_order(
+    acme: Tenant, server: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = []
+
+    class Noting(Circuits):
+        def is_open(self, model: Any) -> bool:
+            held.append(provider_encoder._lock.locked())
+            return super().is_open(model)
+
+        def failed(self, model: Any) -> None:
+            held.append(provider_encoder._lock.locked())
+            super().failed(model)
+
+        def answered(self, model: Any) -> None:
+            held.append(provider_encoder._lock.locked())
+            super().answered(model)
+
+    monkeypatch.setattr(provider_encoder, "_CIRCUITS", Noting())
+    encoder = ProviderEncoder(make_provider(base_url=server.url), "m")
+    server.respond(401, {"error": {"message": "wrong key"}})
+    server.respond(200, answer([1.0]))
+    with pytest.raises(EncoderFailed, match="key"):
+        encoder.encode_questions(["one"])
+    assert not provider_encoder._lock.locked()
+    encoder.encode_questions(["one"])
+    assert held == [True] * 4 and not provider_encoder._lock.locked()
 
 
 def test_a_tenants_own_provider_is_guarded(acme: Tenant, server: FakeProvider, settings: Any) -> None:

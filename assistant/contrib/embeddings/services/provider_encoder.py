@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import httpx2
@@ -31,6 +32,8 @@ QUESTION_RETRIES = 1
 
 # Providers that have failed several times in a row: for a while nobody's search waits for them.
 _CIRCUITS = Circuits()
+# Searches are done in several threads.
+_lock = Lock()
 
 
 class EncoderAnswer(Exception):
@@ -58,14 +61,18 @@ class ProviderEncoder:
         return await self._asked(texts, BATCH_SECONDS, BATCH_RETRIES)
 
     def encode_questions(self, texts: Sequence[str]) -> Encoded:
-        if _CIRCUITS.is_open(self):
+        with _lock:
+            is_open = _CIRCUITS.is_open(self)
+        if is_open:
             raise EncoderFailed(f"{self._provider.name} has failed several times in a row, and is asked again later.")
         try:
             encoded = asyncio.run(self._asked(texts, QUESTION_SECONDS, QUESTION_RETRIES))
         except EncoderFailed:
-            _CIRCUITS.failed(self)
+            with _lock:
+                _CIRCUITS.failed(self)
             raise
-        _CIRCUITS.answered(self)
+        with _lock:
+            _CIRCUITS.answered(self)
         return encoded
 
     async def _asked(self, texts: Sequence[str], seconds: float, retries: int) -> Encoded:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from weakref import WeakValueDictionary
 
@@ -30,21 +30,22 @@ class Vectors:
         passages: the passages' keys.
         rows: a signed byte for each dimension.
         scale: of each row, 1 / its length.
+        kept: of each row, whether it is compared; None if all are.
     """
 
     version: tuple[int, int]
     passages: NDArray[np.int64]
     rows: NDArray[np.int8]
     scale: NDArray[np.float32]
+    kept: NDArray[np.bool_] | None = None
 
     @property
     def size(self) -> int:
         return int(self.rows.nbytes + self.passages.nbytes + self.scale.nbytes)
 
     def among(self, passages: Iterable[int]) -> Vectors:
-        """Return the vectors of some of the passages."""
-        kept = np.isin(self.passages, np.fromiter(passages, dtype=np.int64))
-        return Vectors(self.version, self.passages[kept], self.rows[kept], self.scale[kept])
+        """Return the same vectors, of which those of some passages are compared."""
+        return replace(self, kept=np.isin(self.passages, np.fromiter(passages, dtype=np.int64)))
 
 
 _kept: OrderedDict[tuple[int, int], Vectors] = OrderedDict()
@@ -122,14 +123,22 @@ def nearest(vectors: Vectors, asked: Sequence[bytes], limit: int) -> dict[int, f
         return {}
     # The mean of the cosines is the cosine with the mean of the questions' directions.
     question = (questions / np.linalg.norm(questions, axis=1, keepdims=True)).mean(axis=0)
-    likeness = np.concatenate(
-        [
-            vectors.rows[at : at + _CHUNK].astype(np.float32) @ question * vectors.scale[at : at + _CHUNK]
-            for at in range(0, len(vectors.rows), _CHUNK)
-        ]
-    )
+    likeness = np.concatenate([_likeness(vectors, at, question) for at in range(0, len(vectors.rows), _CHUNK)])
+    passages = vectors.passages if vectors.kept is None else vectors.passages[vectors.kept]
     best = np.argsort(-likeness)[:limit] if len(likeness) <= limit else np.argpartition(-likeness, limit)[:limit]
-    return {int(vectors.passages[at]): float(likeness[at]) for at in best}
+    return {int(passages[at]): float(likeness[at]) for at in best}
+
+
+def _likeness(vectors: Vectors, at: int, question: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosines of a chunk's rows that are compared. No more than these are copied."""
+    rows = vectors.rows[at : at + _CHUNK]
+    scale = vectors.scale[at : at + _CHUNK]
+    if vectors.kept is not None:
+        kept = vectors.kept[at : at + _CHUNK]
+        rows = rows[kept]
+        scale = scale[kept]
+    likeness: NDArray[np.float32] = rows.astype(np.float32) @ question * scale
+    return likeness
 
 
 def _made(version: tuple[int, int], found: Sequence[tuple[int, bytes]], dimension: int | None = None) -> Vectors:
