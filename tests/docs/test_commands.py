@@ -130,10 +130,9 @@ add_member(tenant=create_tenant(slug="initech", name="Initech", owner="boss"), u
 """
 CONTRACTS = """
 from assistant.contrib.collections.models import Collection
-from assistant.models import Document, Tenant
+from assistant.models import Tenant
 tenant = Tenant.objects.get(slug="initech")
 Collection.objects.create(tenant=tenant, name="Contracts")
-Document.objects.create(tenant=tenant, title="Contract of Milton", text="Milton keeps his stapler.")
 """
 PREPARED = {"incidents.md": PEOPLE, "collections.md": PEOPLE + CONTRACTS}
 

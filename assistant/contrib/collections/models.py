@@ -52,7 +52,13 @@ class Collection(models.Model):
         verbose_name=_("assistants"),
         blank=True,
         related_name="+",
-        help_text=_("One of these is asked. None: any."),
+        help_text=_("One of these is asked."),
+    )
+    # Apart from the assistants, so that one that is deleted leaves the collection closed.
+    for_chosen_assistants = models.BooleanField(
+        _("only through chosen assistants"),
+        default=False,
+        help_text=_("Holds where any is chosen. Without any left nobody reads the documents."),
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from threading import Lock
 
 from cachetools import TTLCache
 from django.db.models import Count
@@ -34,24 +35,33 @@ _LANGUAGES = {
     "sv": "Swedish",
     "tr": "Turkish",
 }
-# By the tenant, and what of its documents may be read: its name and version.
-_kept: TTLCache[tuple[int, str, str], str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
+# A tenant, and what of its documents may be read: its name and version.
+_Key = tuple[int, str, str]
+_kept: TTLCache[_Key, str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
+_lock = Lock()
 _WHOLE = ("", "")
 
 
 async def described(context: ToolContext) -> str:
     """Return `describe_documents` of what a context may find, at most a minute old; what that is, is asked now."""
-    kept = None if has_rule() else _kept.get((context.tenant.pk, *_WHOLE))
+    kept = None if has_rule() else _known((context.tenant.pk, *_WHOLE))
     return await in_database_with_retry(_described, context) if kept is None else kept
 
 
 def _described(context: ToolContext) -> str:
     reach = reach_of(context)
     key = (reach.tenant_id, reach.name, reach.version)
-    text = _kept.get(key)
+    text = _known(key)
     if text is None:
-        text = _kept[key] = describe_documents(reach)
+        text = describe_documents(reach)
+        with _lock:
+            _kept[key] = text
     return text
+
+
+def _known(key: _Key) -> str | None:
+    with _lock:
+        return _kept.get(key)
 
 
 def describe_documents(reach: Reach) -> str:

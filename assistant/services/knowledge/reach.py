@@ -32,7 +32,7 @@ class Narrowing:
 
     Attributes:
         conditions: of documents; all of them hold.
-        name: the same for all who may read the same collections, under which lines of evidence are kept.
+        name: the same for all who may read the same documents, under which lines of evidence are kept.
         version: changes whenever it may leave other documents.
     """
 

@@ -14,7 +14,7 @@ from assistant.contrib.collections.models import CollectedDocument, Collection
 from assistant.contrib.collections.services.placing import PlacingError, place_documents
 from assistant.library.knowledge import read_document, search_docs
 from assistant.models import AuditEntry, Document, Membership, Tenant
-from assistant.services.knowledge import visible_rows
+from assistant.services.knowledge import evidence, visible_rows
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.overview import described
 from assistant.services.knowledge.reach import Reach, narrow_with, reach_of
@@ -110,6 +110,14 @@ def test_a_collection_of_an_assistant_is_read_through_it_alone(cast: Cast, merge
     assert not finds(context_of(cast.acme, cast.alice), merger)
 
 
+def test_a_collection_of_an_assistant_that_is_deleted_is_for_nobody(cast: Cast, merger: Document) -> None:
+    legal = make_assistant(cast.acme, "legal")
+    put(cast.acme, merger, assistants=[legal], for_chosen_assistants=True)
+    legal.delete()
+    for slug in ("", "support", "legal"):
+        assert not finds(context_of(cast.acme, cast.amy, assistant=slug), merger)
+
+
 def test_all_conditions_of_a_collection_hold_together(cast: Cast, merger: Document) -> None:
     put(cast.acme, merger, roles=["admin"], permission="auth.view_group")
     assert not finds(context_of(cast.acme, cast.amy), merger)
@@ -133,6 +141,58 @@ def test_a_document_of_a_row_is_read_by_those_who_see_the_row(cast: Cast, merger
     place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=collection, actor=cast.amy, row=cast.alice)
     assert finds(context_of(cast.acme, cast.alice), merger)
     assert not finds(context_of(cast.acme, cast.amy), merger)
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_a_document_that_is_moved_stays_with_its_row_unless_another_is_given(cast: Cast, merger: Document) -> None:
+    first = put(cast.acme)
+    second = Collection.objects.create(tenant=cast.acme, name="Second")
+    alice, amy = (context_of(cast.acme, user) for user in (cast.alice, cast.amy))
+
+    def place(collection: Collection | None, **row: Any) -> int:
+        return place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=collection, actor=cast.amy, **row)
+
+    assert place(first, row=cast.alice) == place(second) == 1
+    assert finds(alice, merger) and not finds(amy, merger)
+    assert place(second) == 0
+    assert place(second, row=None) == 1
+    assert finds(amy, merger)
+    place(second, row=cast.alice)
+    place(None)
+    assert finds(amy, merger)
+
+
+@pytest.mark.usefixtures("own_rows")
+@pytest.mark.django_db(transaction=True)
+async def test_a_description_names_no_title_that_has_been_given_a_row(cast: Cast) -> None:
+    from asgiref.sync import sync_to_async
+
+    add = sync_to_async(add_document)
+    place = sync_to_async(place_documents)
+    mine = await add(tenant=cast.acme, title="Hours", text="The shop opens at nine.", is_trusted=True)
+    secret = await add(tenant=cast.acme, title="Merger plan", text=SECRET, is_trusted=True)
+    collection = await sync_to_async(put)(cast.acme, secret)
+    alice = context_of(cast.acme, cast.alice)
+    await place(tenant=cast.acme, document_ids=[mine.pk], collection=collection, actor=None, row=cast.alice)
+    assert (await described(alice)).endswith("Among them: Hours; Merger plan.")
+    await place(tenant=cast.acme, document_ids=[secret.pk], collection=collection, actor=None, row=cast.amy)
+    assert await described(alice) == "There is 1 in English. Among them: Hours."
+
+
+def test_evidence_is_judged_by_what_may_be_read(cast: Cast, merger: Document) -> None:
+    evidence.forget_lines()
+    for number in range(3):
+        add_document(tenant=cast.acme, title=f"Plan {number}", text="Glaciers, chess and whales.")
+    put(cast.acme, merger, roles=["admin"])
+    alice, amy = (reach_of(context_of(cast.acme, user)) for user in (cast.alice, cast.amy))
+    assert evidence.find(reach=alice, queries=["merger with Initech"], limit=5).evidence == "none"
+    found = evidence.find(reach=amy, queries=["merger with Initech"], limit=5)
+    assert found.evidence == "good" and found.hits[0].passage.document_id == merger.pk
+    shop = evidence.find(reach=alice, queries=["shop opens"], limit=5)
+    assert shop.evidence == "good" and merger.pk not in {hit.passage.document_id for hit in shop.hits}
+    # Lines of different readers are drawn apart.
+    assert len(evidence._kept) == 2
+    evidence.forget_lines()
 
 
 def test_without_an_app_that_knows_rows_nobody_reads_their_documents(cast: Cast, merger: Document) -> None:

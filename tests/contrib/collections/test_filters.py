@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -71,6 +72,17 @@ def test_a_closed_collection_is_as_good_as_none(cast: Cast, at_alice: ToolContex
 def test_wrong_filters_are_refused_before_the_search(at_alice: ToolContext, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArguments):
         call(search_collections, at_alice, queries=["valve"], **wrong)
+
+
+@pytest.mark.parametrize(
+    ("zone", "wrong"),
+    [("Asia/Tokyo", {"changed_since": "0001-01-01"}), ("America/New_York", {"changed_until": "9999-12-31"})],
+)
+def test_days_at_the_ends_of_the_calendar_are_refused(cast: Cast, zone: str, wrong: dict[str, str]) -> None:
+    context = context_of(cast.acme, cast.alice)
+    far = replace(context, tenant=replace(context.tenant, timezone=zone))
+    with pytest.raises(ToolError, match="A day is of the form 2026-05-31"):
+        call(search_collections, far, queries=["valve"], **wrong)
 
 
 def test_the_tool_for_all_documents_has_no_filters() -> None:

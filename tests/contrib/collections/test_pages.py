@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from assistant.contrib.collections.models import CollectedDocument, Collection
-from assistant.models import AuditEntry
+from assistant.contrib.collections.services.placing import place_documents
+from assistant.models import AuditEntry, Membership
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
 
@@ -42,6 +43,31 @@ def test_an_admin_makes_a_collection_and_puts_documents_in(cast: Cast) -> None:
     actions = AuditEntry.objects.filter(tenant=cast.acme, action__startswith="collection.").values_list("action")
     assert {name for (name,) in actions} == {"collection.add", "collection.change", "collection.place"}
     assert "everybody" not in amys.get(PAGE).content.decode().split("result_list")[1]
+
+
+def test_a_collection_whose_assistant_is_deleted_stays_closed_until_an_admin_opens_it(cast: Cast) -> None:
+    amys = signed_in(cast.amy)
+    amys.post(f"{PAGE}add/", form(cast, assistants=[cast.support.pk]))
+    row = Collection.objects.get(tenant=cast.acme)
+    assert row.for_chosen_assistants
+    row.assistants.clear()
+    page = f"{PAGE}{row.pk}/change/"
+    assert amys.get(page).context["adminform"].form["for_chosen_assistants"].value() is True
+    assert "nobody" in amys.get(PAGE).content.decode().split("result_list")[1]
+    amys.post(page, form(cast, for_chosen_assistants="on"))
+    assert Collection.objects.get(pk=row.pk).for_chosen_assistants
+    amys.post(page, form(cast))
+    assert not Collection.objects.get(pk=row.pk).for_chosen_assistants
+
+
+def test_a_document_that_the_page_moves_stays_with_its_row(cast: Cast) -> None:
+    document = add_document(tenant=cast.acme, title="Ours", text="Text.")
+    first, second = (Collection.objects.create(tenant=cast.acme, name=name) for name in ("First", "Second"))
+    row = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    place_documents(tenant=cast.acme, document_ids=[document.pk], collection=first, actor=cast.amy, row=row)
+    signed_in(cast.amy).post(f"{PAGE}{second.pk}/change/", form(cast, name="Second", documents=[document.pk]))
+    entry = CollectedDocument.objects.get()
+    assert (entry.collection, entry.row_model) == (second, "assistant.Membership")
 
 
 def test_documents_and_assistants_of_others_are_refused(cast: Cast) -> None:

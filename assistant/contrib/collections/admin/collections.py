@@ -40,7 +40,7 @@ class CollectionForm(TenantForm):
 
     class Meta:
         model = Collection
-        fields = ("tenant", "name", "description", "roles", "permission", "assistants")
+        fields = ("tenant", "name", "description", "roles", "permission", "for_chosen_assistants", "assistants")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,6 +49,12 @@ class CollectionForm(TenantForm):
                 tenant_id=self.instance.tenant_id
             ).only("title")
             self.fields["documents"].initial = list(_documents_of(self.instance))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("assistants"):
+            cleaned["for_chosen_assistants"] = True
+        return cleaned
 
 
 def _documents_of(collection: Collection) -> QuerySet[CollectedDocument, int]:
@@ -70,13 +76,15 @@ class CollectionAdmin(TenantScopedAdmin):
         return rows.annotate(entry_count=Count("entries", distinct=True)).prefetch_related("assistants")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        own = ("tenant", "name", "description", "roles", "permission", "assistants")
+        own = ("tenant", "name", "description", "roles", "permission", "for_chosen_assistants", "assistants")
         return own if obj is None else (*own, "documents")
 
     @admin.display(description=gettext_lazy("who may read it"))
     def readers(self, obj: Any) -> str:
         roles = [str(label) for role, label in Membership.Role.choices if role in obj.roles]
         through = [assistant.name for assistant in obj.assistants.all()]
+        if obj.for_chosen_assistants and not through:
+            return _("nobody")
         parts = [", ".join(roles), obj.permission, ", ".join(through)]
         return " · ".join(part for part in parts if part) or _("everybody")
 

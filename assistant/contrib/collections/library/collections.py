@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -70,12 +70,20 @@ def search_collections(
         wanted.append(Q(pk=document))
     zone = ZoneInfo(context.tenant.timezone)
     if changed_since is not None:
-        wanted.append(Q(updated_at__gte=datetime.combine(changed_since, time.min, zone)))
+        wanted.append(Q(updated_at__gte=_moment(changed_since, time.min, zone)))
     if changed_until is not None:
-        wanted.append(Q(updated_at__lte=datetime.combine(changed_until, time.max, zone)))
+        wanted.append(Q(updated_at__lte=_moment(changed_until, time.max, zone)))
     found = find(reach=reach_of(context).within(*wanted), queries=queries, limit=limit)
     result = quoted((hit.passage for hit in found.hits), context, NOTHING)
     return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
+
+
+def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
+    """Return a moment of a day. Raises `ToolError` for a day at an end of the calendar, which has none in UTC."""
+    try:
+        return datetime.combine(day, at, zone).astimezone(UTC)
+    except OverflowError as exc:
+        raise ToolError(f"No document is of {day}. A day is of the form 2026-05-31; leave it out for any.") from exc
 
 
 def _in_collection(context: ToolContext, name: str) -> Q:

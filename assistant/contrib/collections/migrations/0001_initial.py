@@ -23,9 +23,10 @@ class Migration(migrations.Migration):
                 ('description', models.CharField(blank=True, help_text='What its documents are about, for people and assistants who may read them.', max_length=300, verbose_name='description')),
                 ('roles', models.JSONField(blank=True, default=list, help_text='Who asks has one of these roles in the tenant. None: any, end users too.', validators=[assistant.contrib.collections.models.validate_roles], verbose_name='roles')),
                 ('permission', models.CharField(blank=True, help_text='Who asks has this permission of Django, such as crm.view_contract. Empty: none is needed.', max_length=201, validators=[django.core.validators.RegexValidator('\\A[A-Za-z_]\\w*\\.\\w+\\Z', 'A permission is of the form app.codename.')], verbose_name='permission')),
+                ('for_chosen_assistants', models.BooleanField(default=False, help_text='Holds where any is chosen. Without any left nobody reads the documents.', verbose_name='only through chosen assistants')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(auto_now=True, help_text='When it, or what is in it, was changed.', verbose_name='updated at')),
-                ('assistants', models.ManyToManyField(blank=True, help_text='One of these is asked. None: any.', related_name='+', to='assistant.assistant', verbose_name='assistants')),
+                ('assistants', models.ManyToManyField(blank=True, help_text='One of these is asked.', related_name='+', to='assistant.assistant', verbose_name='assistants')),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant', verbose_name='tenant')),
             ],
             options={

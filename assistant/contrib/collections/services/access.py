@@ -108,10 +108,14 @@ def collections_for(context: ToolContext) -> list[Decided]:
             row.description,
             row.updated_at.timestamp(),
             row.has_rows,
-            may_read(Conditions(tuple(row.roles), row.permission, row.names_this or not row.names_assistants), asker),
+            may_read(Conditions(tuple(row.roles), row.permission, _is_for_assistant(row)), asker),
         )
         for row in rows
     ]
+
+
+def _is_for_assistant(row: Any) -> bool:
+    return row.names_this or not (row.for_chosen_assistants or row.names_assistants)
 
 
 def narrowing_of(context: ToolContext) -> Narrowing | None:
@@ -121,11 +125,10 @@ def narrowing_of(context: ToolContext) -> Narrowing | None:
     """
     tenant_id = context.tenant.pk
     decided = collections_for(context)
-    closed = [one for one in decided if not one.is_open]
-    hidden = sorted(one.pk for one in closed)
+    hidden = sorted(one.pk for one in decided if not one.is_open)
     name = ",".join(map(str, hidden))
-    # A collection that was changed may have other documents.
-    version = ",".join(f"{one.pk}@{one.version}" for one in closed)
+    # A collection that was changed may have other documents, or they may come from other rows.
+    version = ",".join(f"{one.pk}@{one.version}" for one in decided if one.has_rows or not one.is_open)
     conditions: list[Q] = []
     here = CollectedDocument.objects.filter(tenant_id=tenant_id, document=OuterRef("pk"))
     if hidden:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Some
-from typing import Any
+from typing import Any, Final
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -15,6 +15,12 @@ from assistant.services.tenancy.audit_trail import Actor
 
 # Documents of one call.
 MAX_DOCUMENTS = 10_000
+# Documents stay with the rows that they come from.
+KEEP_ROW: Final = object()
+
+
+# A collection, and the model and key of a row, "" of none.
+_Place = tuple[int, str, str]
 
 
 class PlacingError(ValueError):
@@ -23,12 +29,13 @@ class PlacingError(ValueError):
 
 @transaction.atomic
 def place_documents(
-    *, tenant: Tenant, document_ids: Some[int], collection: Collection | None, actor: Actor, row: Any = None
+    *, tenant: Tenant, document_ids: Some[int], collection: Collection | None, actor: Actor, row: Any = KEEP_ROW
 ) -> int:
     """Put documents of a tenant into a collection, out of any other; without one, all may read them.
 
     Args:
-        row: a row of the project that the documents come from: only who may see it may read them.
+        row: a row of the project that the documents come from: only who may see it may read them. None: they come from
+            none. Unless it is given, each stays with its row.
 
     Returns:
         How many were not there before.
@@ -41,22 +48,25 @@ def place_documents(
         raise PlacingError(f"These are more than {MAX_DOCUMENTS:,} documents.")
     if collection is not None and collection.tenant_id != tenant.pk:
         raise PlacingError("There is no such collection.")
-    if collection is None and row is not None:
+    if collection is None and row is not KEEP_ROW and row is not None:
         raise PlacingError("A document that comes from a row needs a collection.")
     own = frozenset(Document.objects.filter(tenant=tenant, pk__in=wanted).values_list("pk", flat=True))
     if own != wanted:
         raise PlacingError("There is no such document.")
-    model, key = ("", "") if row is None else (row._meta.label, str(row.pk))
     entries = CollectedDocument.objects.filter(tenant=tenant, document__in=wanted).select_for_update()
     before = {entry.document_id: entry for entry in entries}
-    moved = [pk for pk in sorted(wanted) if _place_of(before.get(pk)) != _place(collection, model, key)]
+    places = {pk: _place(collection, row, before.get(pk)) for pk in sorted(wanted)}
+    moved = {pk: place for pk, place in places.items() if place != _place_of(before.get(pk))}
     touched = {before[pk].collection_id for pk in moved if pk in before}
     CollectedDocument.objects.filter(tenant=tenant, document__in=moved).delete()
     if collection is not None:
         touched.add(collection.pk)
         CollectedDocument.objects.bulk_create(
-            CollectedDocument(tenant=tenant, collection=collection, document_id=pk, row_model=model, row_key=key)
-            for pk in moved
+            CollectedDocument(
+                tenant=tenant, collection=collection, document_id=pk, row_model=place[1], row_key=place[2]
+            )
+            for pk, place in moved.items()
+            if place is not None
         )
     if moved:
         Collection.objects.filter(tenant=tenant, pk__in=touched).update(updated_at=timezone.now())
@@ -65,14 +75,18 @@ def place_documents(
             action="collection.place",
             target=collection.name if collection is not None else "",
             tenant=tenant,
-            details={"documents": moved[:100], "count": len(moved)},
+            details={"documents": list(moved)[:100], "count": len(moved)},
         )
     return len(moved)
 
 
-def _place(collection: models.Model | None, model: str, key: str) -> tuple[int, str, str] | None:
-    return None if collection is None else (collection.pk, model, key)
+def _place(collection: models.Model | None, row: Any, before: CollectedDocument | None) -> _Place | None:
+    if collection is None:
+        return None
+    if row is not KEEP_ROW:
+        return (collection.pk, "", "") if row is None else (collection.pk, row._meta.label, str(row.pk))
+    return (collection.pk, before.row_model, before.row_key) if before is not None else (collection.pk, "", "")
 
 
-def _place_of(entry: CollectedDocument | None) -> tuple[int, str, str] | None:
+def _place_of(entry: CollectedDocument | None) -> _Place | None:
     return None if entry is None else (entry.collection_id, entry.row_model, entry.row_key)

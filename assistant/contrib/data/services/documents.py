@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from assistant.contrib.data.services.plans import plans
+from assistant.contrib.data.services.plans import Plan, plans
 from assistant.contrib.data.services.visible_rows import permitted, visible_rows
 from assistant.toolkit import ToolContext, ToolError
+
+logger = logging.getLogger(__name__)
 
 
 def visible_keys(context: ToolContext, model: str, keys: Collection[str]) -> frozenset[str]:
@@ -19,11 +22,20 @@ def visible_keys(context: ToolContext, model: str, keys: Collection[str]) -> fro
         return frozenset()
     pks = [pk for pk in (_pk(plan.model, key) for key in keys) if pk is not None]
     try:
-        rows = permitted(plan, context, list(visible_rows(plan, context).filter(pk__in=pks)))
+        return frozenset(map(str, _visible(plan, context, pks)))
     except ToolError:
         # Nobody, or a rule of the project that cannot be asked.
         return frozenset()
-    return frozenset(str(row.pk) for row in rows)
+    except Exception:
+        logger.exception("Which rows of %s may be seen cannot be asked; their documents are not found", plan.label)
+        return frozenset()
+
+
+def _visible(plan: Plan, context: ToolContext, pks: list[Any]) -> list[Any]:
+    rows = visible_rows(plan, context).filter(pk__in=pks)
+    if plan.uses_object_permissions:
+        return [row.pk for row in permitted(plan, context, list(rows))]
+    return list(rows.values_list("pk", flat=True))
 
 
 def _pk(model: Any, key: str) -> Any:
