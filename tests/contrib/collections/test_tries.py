@@ -1,8 +1,9 @@
-"""Ten thousand generated tries to read documents: none returns a foreign or forbidden passage, count or title."""
+"""Generated tries to read documents, by all doors: none returns a foreign or forbidden passage, count or title."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from assistant.services.knowledge import visible_rows
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.evidence import forget_lines
 from assistant.services.knowledge.fusion import search_fused
-from assistant.services.knowledge.overview import describe_documents
+from assistant.services.knowledge.overview import MAX_TITLES, describe_documents
 from assistant.services.knowledge.rankings import Ranked, rank_with
 from assistant.services.knowledge.reach import Reach, reach_of
 from assistant.services.knowledge.reading_on import passages_around
@@ -32,9 +33,9 @@ from tests.library.calling import call, context_of
 
 pytestmark = pytest.mark.django_db
 WORLDS = 10
-ASKERS = 25
-# Of the forty tries of each.
-READS = 33
+ASKERS = 12
+# Of the ten tries of each.
+READS = 3
 WORDS = ("valve", "pump", "gate", "badge", "merger", "wage", "vault", "zip", "VX-77", "invoice")
 ROLES = ("member", "admin", "owner", "end_user")
 PERMISSIONS = ("", "", "auth.view_group", "auth.add_group")
@@ -92,8 +93,12 @@ class Place:
         )
 
 
+def title_of(tenant: Tenant, number: int) -> str:
+    return f"Paper {number:02} of {tenant.slug}"
+
+
 class World:
-    """Two tenants with the same words, titles, collections and assistants, each with people of all roles."""
+    """Two tenants with the same words, collections and assistants, each with people of all roles."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -105,7 +110,7 @@ class World:
             self.assistants[tenant.pk] = [make_assistant(tenant, slug) for slug in ("support", "legal")]
             for number in range(30):
                 text = f"{tenant.slug} {number}: {' '.join(chance.sample(WORDS, 4))}."
-                document = add_document(tenant=tenant, title=f"Paper {number}", text=text, is_trusted=True)
+                document = add_document(tenant=tenant, title=title_of(tenant, number), text=text, is_trusted=True)
                 self.places[document.pk] = Place(document)
             for name in ("one", "two", "three", "four"):
                 Collection.objects.create(tenant=tenant, name=name)
@@ -168,25 +173,30 @@ def wanted(chance: random.Random, world: World) -> list[Q]:
 
 
 def tries_of(world: World, asker: Asker) -> Iterator[set[int]]:
-    """Yield the documents that each of forty tries shows: by words, by meaning, listed, counted, read, by tools."""
+    """Yield the documents that each of ten tries shows: by words, by meaning, listed, counted, read, by tools."""
     chance = world.chance
     context = asker.context
     permitted = {pk for pk, place in world.places.items() if place.is_for(asker)}
     reach = reach_of(context)
     for ranking in (None, None, f"{__name__}.near", f"{__name__}.near"):
         rank_with(ranking)
-        within = reach.within(*wanted(chance, world))
+        filters = wanted(chance, world)
+        within = reach.within(*filters)
         query = " ".join(chance.sample(WORDS, 2))
         yield {hit.passage.document_id for hit in search_fused(reach=within, queries=[query], limit=10).hits}
-        assert within.total <= len(permitted)
+        # Each document is one passage.
+        assert within.total == Document.objects.filter(*filters, pk__in=permitted).count()
     rank_with(None)
     listed = set(reach.documents().values_list("pk", flat=True))
     assert listed == permitted
     yield listed
     told = describe_documents(reach)
-    count = len(permitted)
-    assert told.startswith(f"There {'is' if count == 1 else 'are'} {count}" if count else "There are none")
-    yield set()
+    counted = re.match(r"There (?:is|are) (\d+|none)\b", told)
+    assert counted and counted[1] == str(len(permitted) or "none")
+    named = {pk for pk, place in world.places.items() if place.document.title in told}
+    first = sorted(permitted, key=lambda pk: world.places[pk].document.title)[:MAX_TITLES]
+    assert named == set(first)
+    yield named
     for document in chance.sample(list(world.places), READS):
         found = passages_around(reach=reach, document_id=document, position=1)
         assert bool(found) == (document in permitted)
@@ -220,25 +230,31 @@ def by_sources(world: World, asker: Asker) -> set[int]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [55])
-def test_ten_thousand_tries_return_nothing_forbidden(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tries_return_nothing_forbidden(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from assistant.services.knowledge import evidence
 
-    # Lines of evidence would be drawn anew for each of the many worlds, and refuse much of so few words.
+    # Lines of evidence would be drawn anew for each of the many worlds, and refuse much of so few words. They are tried
+    # in `test_evidence_is_judged_by_what_may_be_read`.
     monkeypatch.setattr(evidence, "lines_of", lambda reach, model="": evidence._NO_LINES)
     world = World(random.Random(seed))
     tries = 0
     shown = 0
+    kept_back = 0
     forbidden = 0
     for _ in range(WORLDS):
         world.change()
         for asker in world.chance.choices(world.askers, k=ASKERS):
+            closed = {pk for pk, place in world.places.items() if not place.is_for(asker)}
             for found in tries_of(world, asker):
                 tries += 1
                 shown += len(found)
-                forbidden += sum(not world.places[pk].is_for(asker) for pk in found)
-    assert (tries, forbidden) == (10_000, 0)
+                kept_back += len(closed - found)
+                forbidden += len(closed & found)
+    assert (tries, forbidden) == (1_200, 0)
+    # So often a document that the asker may not read was there, and no try showed it.
+    assert kept_back > 10_000
     # The tries do find what is permitted.
-    assert shown > 10_000
+    assert shown > 4_000
     assert Passage.objects.count() == len(world.places)
 
 
@@ -250,13 +266,5 @@ def test_vectors_are_compared_within_what_may_be_read(cast: Any) -> None:
 
     rows = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.int8)
     every = Vectors((3, 3), np.array([10, 11, 12]), rows, np.ones(3, dtype=np.float32))
-    some = every.among([11, 12])
-    assert list(nearest(some, [bytes([1, 0])], 1)) == [12]
-    assert set(nearest(some, [bytes([1, 0])], 5)) == {11, 12} and not nearest(every.among([]), [bytes([1, 0])], 5)
-    # The vectors take up to 200 MB: a search copies none but those of a chunk.
-    assert some.rows is every.rows and some.scale is every.scale
-    many = Vectors(
-        (5_000, 5_000), np.arange(5_000), np.tile(rows, (1_667, 1))[:5_000], np.ones(5_000, dtype=np.float32)
-    )
-    assert list(nearest(many.among([4, 2_999, 4_999]), [bytes([1, 1])], 1)) == [2_999]
-    assert set(nearest(many.among([4, 2_999, 4_999]), [bytes([1, 1])], 5)) == {4, 2_999, 4_999}
+    best = nearest(every.among([11, 12]), [bytes([1, 0])], 1)
+    assert list(best) == [12]
