@@ -23,6 +23,7 @@ from django.utils.module_loading import module_has_submodule
 
 from assistant import defaults
 from assistant.environment import Environment, sentences
+from assistant.toolkit.lazy_module import is_there
 
 _FOLDER = Path(__file__).resolve().parent / "contrib"
 _registered: set[str] = set()
@@ -137,7 +138,7 @@ def missing_packages() -> Iterator[str]:
     if settings.ASSISTANT_METRICS_TOKEN:
         needed.append(("ASSISTANT_METRICS_TOKEN", "prometheus_client", "metrics"))
     for name, module, extra in needed:
-        if find_spec(module) is None:
+        if not is_there(module):
             yield f"{name} needs a package that is not installed: pip install 'tenant-assistant[{extra}]'"
 
 

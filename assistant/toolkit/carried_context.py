@@ -14,8 +14,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
 from contextvars import Token
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from assistant.toolkit.lazy_module import is_there
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -163,9 +164,7 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
 
 
 # Where OpenTelemetry is not installed, nothing here looks for spans.
-IS_ON = find_spec("opentelemetry") is not None and "tracecontext" in os.environ.get(
-    "OTEL_PROPAGATORS", "tracecontext,baggage"
-)
+IS_ON = is_there("opentelemetry.trace") and "tracecontext" in os.environ.get("OTEL_PROPAGATORS", "tracecontext,baggage")
 # Characters; the specification asks for at least these.
 MAX_TRACE_STATE = 512
 _NAMES = ("traceparent", "tracestate")

@@ -52,6 +52,24 @@ from django.core.checks import run_checks
 print([problem.msg for problem in run_checks() if problem.id == "assistant.E012"], exposition())
 """
 
+# What is left of OpenTelemetry where only another distribution of its namespace is installed, such as its protocol.
+LEFT = """
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+left = module_from_spec(ModuleSpec("opentelemetry", None, is_package=True))
+sys.modules["opentelemetry"] = left
+import django
+django.setup()
+from assistant.toolkit.carried_context import attach_parent, trace_headers
+assert attach_parent([(b"traceparent", b"00-1-2-01")]) is None and trace_headers() == {}
+import assistant.contrib.telemetry as telemetry
+from assistant import optional_apps
+from assistant.contrib.telemetry.apps import TelemetryConfig
+optional_apps.installed = lambda: [TelemetryConfig("assistant.contrib.telemetry", telemetry)]
+print(list(optional_apps.missing_packages()))
+"""
+
 
 def required() -> set[str]:
     names = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
@@ -173,3 +191,7 @@ def test_extras_hold_what_no_core_needs() -> None:
     assert not {canonicalize_name(Requirement(line).name) for line in lines} & {
         canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]
     }
+
+
+def test_a_namespace_that_another_package_has_left_is_no_opentelemetry() -> None:
+    assert "tenant-assistant[telemetry]" in run(LEFT).splitlines()[-1]

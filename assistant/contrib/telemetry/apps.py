@@ -9,7 +9,7 @@ class TelemetryConfig(OptionalApp):
     name = "assistant.contrib.telemetry"
     label = "assistant_telemetry"
     verbose_name = "Assistant: OpenTelemetry"
-    packages = {"opentelemetry": "telemetry"}
+    packages = {"opentelemetry.trace": "telemetry"}
 
     def register(self) -> None:
         from assistant.services.toolcalls.observers import observe_with
