@@ -76,6 +76,7 @@ def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("get_order", {"number": order.number}),
         ("search_docs", {"queries": [CANARY_HEAD]}),
         ("read_document", {"id": rows[Document].pk}),
+        ("search_collections", {"queries": [CANARY_HEAD], "document": rows[Document].pk}),
         ("list_alarms", {"include_old": True}),
         ("cancel_alarm", {"alarm_id": alarm.number}),
         ("set_alarm", {"at": "10:42"}),

@@ -27,6 +27,7 @@ from tests.mcp.outside import Outside, outside
 
 TOOLS = (
     "find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "read_document",
+    "search_collections",
     "list_alarms", "cancel_alarm", "set_alarm", "list_schedules", "delete_scheduled_question", "schedule_question",
 )  # fmt: skip
 
