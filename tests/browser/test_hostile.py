@@ -66,10 +66,10 @@ async def test_hostile_markdown_runs_nothing_and_requests_nothing(page: Page, fa
     assert await page.evaluate("window.hacked") is None
     for tag in ("script", "img", "svg", "iframe", "style", "form", "math", "[id]", "[onclick]", "[onerror]"):
         await expect(answer.locator(tag)).to_have_count(0)
-    # The page itself keeps the columns of a table as wide as they are.
+    # The page itself keeps the columns of a table that it draws before it is whole.
     await expect(answer.locator("[style]:not(table, thead th)")).to_have_count(0)
     styles = await answer.locator("[style]").evaluate_all("styled => styled.flatMap(one => [...one.style])")
-    assert set(styles) == {"width", "table-layout"}
+    assert {*styles} <= {"width", "table-layout"}
     hrefs = await answer.locator("a").evaluate_all("links => links.map(link => link.protocol)")
     assert set(hrefs) == {"https:"}
 
