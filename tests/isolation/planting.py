@@ -69,6 +69,12 @@ FIXED: Mapping[str, Any] = {
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
     "assistant_shares.ConversationShare.path": [[0, 1]],
+    # Else the owner would not see the document either.
+    "assistant_collections.Collection.roles": [],
+    "assistant_collections.Collection.permission": "",
+    "assistant_collections.Collection.for_chosen_assistants": False,
+    "assistant_collections.CollectedDocument.row_model": "",
+    "assistant_collections.CollectedDocument.row_key": "",
     "assistant.Run.ending": None,
     "assistant.Run.is_test": False,
     "assistant.Run.partial": None,
