@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.knowledge.evidence import find
 from assistant.services.knowledge.overview import described
-from assistant.services.knowledge.quotations import NOTHING, WEAK, DocumentSearch, Wording, quoted
+from assistant.services.knowledge.quotations import DocumentSearch, Wording, quoted, searched
 from assistant.services.knowledge.reach import reach_of
 from assistant.services.knowledge.reading_on import passages_around
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
@@ -54,9 +52,7 @@ def search_docs(
     limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 5,
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
-    found = find(reach=reach_of(context), queries=queries, limit=limit)
-    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
-    return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
+    return searched(reach_of(context), context, queries=queries, limit=limit)
 
 
 @tool(title=_("Read on in a document"), read_only=True)

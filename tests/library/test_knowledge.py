@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 
-from assistant.library.knowledge import NOTHING, read_document, search_docs
+from assistant.library.knowledge import read_document, search_docs
 from assistant.models import Tenant
 from assistant.services.knowledge.documents import add_document, store_document
 from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.overview import describe_documents
+from assistant.services.knowledge.quotations import NOTHING
 from assistant.services.knowledge.reach import whole_reach
 from assistant.services.knowledge.stems import languages_of, stop_words, words_of
 from assistant.toolkit import ToolContext, ToolError

@@ -79,17 +79,19 @@ def describe_documents(reach: Reach) -> str:
     text = f"There {'is' if total == 1 else 'are'} {total}{_listed(' in ', named)}."
     trusts_all = Tenant.objects.filter(pk=reach.tenant_id, trusts_documents=True).exists()
     trusted = documents if trusts_all else documents.filter(is_trusted=True)
-    titles = list(_fitting(trusted.order_by("title").values_list("title", flat=True)[:MAX_TITLES]))
+    titles = list(
+        fitting(trusted.order_by("title").values_list("title", flat=True)[:MAX_TITLES], MAX_TITLES_CHARACTERS)
+    )
     return f"{text} Among them: {'; '.join(titles)}." if titles else text
 
 
-def _fitting(titles: Iterable[str]) -> Iterable[str]:
-    room = MAX_TITLES_CHARACTERS
-    for title in titles:
-        room -= len(title) + 2
+def fitting(names: Iterable[str], room: int) -> Iterable[str]:
+    """Yield names as long as they, with what separates them, fit into so many characters."""
+    for name in names:
+        room -= len(name) + 2
         if room < 0:
             return
-        yield title
+        yield name
 
 
 def _listed(before: str, names: list[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from assistant.models.knowledge import Passage
 from assistant.services.knowledge.citations import INSTRUCTION
+from assistant.services.knowledge.evidence import find
+from assistant.services.knowledge.reach import Reach
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Param, ToolContext
 
@@ -35,6 +37,13 @@ class DocumentSearch:
 
     results: list[Quotation]
     note: str
+
+
+def searched(reach: Reach, context: ToolContext, *, queries: Sequence[str], limit: int) -> DocumentSearch:
+    """Return the passages that a search finds as the model gets them, and how far they are to be trusted."""
+    found = find(reach=reach, queries=queries, limit=limit)
+    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
+    return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
 
 
 def quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.library.knowledge import NOTHING, WEAK, search_docs
+from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
 from assistant.services.knowledge import evidence
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.evidence import find, lines_of
+from assistant.services.knowledge.quotations import NOTHING, WEAK
 from assistant.services.knowledge.reach import whole_reach
 from assistant.toolkit import ToolContext
 from benchmarks.knowledge.corpus import documents

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
@@ -14,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from assistant.contrib.collections.models import CollectedDocument
 from assistant.contrib.collections.services.access import Decided, collections_for
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.knowledge.evidence import find
-from assistant.services.knowledge.quotations import NOTHING, WEAK, DocumentSearch, Wording, quoted
+from assistant.services.knowledge.overview import fitting
+from assistant.services.knowledge.quotations import DocumentSearch, Wording, searched
 from assistant.services.knowledge.reach import reach_of
 from assistant.toolkit import Param, ToolContext, ToolError, tool
 
@@ -35,16 +33,7 @@ def _description(context: ToolContext) -> str:
 
 def _named(collections: list[Decided]) -> str:
     found = (f"{one.name} ({one.description})" if one.description else one.name for one in collections[:MAX_NAMED])
-    return "; ".join(_fitting(found))
-
-
-def _fitting(names: Iterator[str]) -> Iterator[str]:
-    room = MAX_CHARACTERS
-    for name in names:
-        room -= len(name) + 2
-        if room < 0:
-            return
-        yield name
+    return "; ".join(fitting(found, MAX_CHARACTERS))
 
 
 @tool(title=_("Search a part of the documents"), read_only=True, describe=_describe)
@@ -73,9 +62,7 @@ def search_collections(
         wanted.append(Q(updated_at__gte=_moment(changed_since, time.min, zone)))
     if changed_until is not None:
         wanted.append(Q(updated_at__lte=_moment(changed_until, time.max, zone)))
-    found = find(reach=reach_of(context).within(*wanted), queries=queries, limit=limit)
-    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
-    return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
+    return searched(reach_of(context).within(*wanted), context, queries=queries, limit=limit)
 
 
 def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
