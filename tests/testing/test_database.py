@@ -5,9 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 
 from assistant.models import Tenant
+from assistant.services.db import threads as database_threads
+from assistant.services.db.threads import FairThreads, in_database
 from assistant.testing import share_connections
 from tests.factories import make_tenant
 
@@ -51,6 +54,23 @@ def test_a_block_of_the_test_may_wait_for_one_of_a_thread() -> None:
     with share_connections(), ThreadPoolExecutor(1) as thread, transaction.atomic():
         thread.submit(write).result()
     assert Tenant.objects.filter(slug="acme").exists()
+
+
+def test_a_database_thread_that_began_with_a_lent_connection_keeps_its_own_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def longest_use() -> int | None:
+        age: int | None = connections["default"].settings_dict["CONN_MAX_AGE"]
+        return age
+
+    monkeypatch.setattr(database_threads, "_threads", FairThreads(1, name="test"))
+    before = longest_use()
+    with share_connections():
+        assert async_to_sync(in_database)(longest_use) == before
+    assert longest_use() == before
+    kept = async_to_sync(in_database)(longest_use)
+    assert kept is None or kept > 0
+    async_to_sync(in_database)(connections.close_all)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Barrier, Lock
+from threading import Barrier, Lock, local
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
@@ -57,14 +57,22 @@ _THREADS = 1 if connection.vendor == "sqlite" else 4
 # A connection to a database server is replaced after this time. SQLite's is only an open file, and is kept.
 _CONNECTION_MAX_AGE_SECONDS = 60
 
+_own = local()
+
 
 def _keep_connection() -> None:
     """Keep this thread's connection open between calls, regardless of `CONN_MAX_AGE`.
+
+    Called before each call: the connection that the thread had at its beginning may have been a test's, which
+    `assistant.testing` lent to it.
 
     The setting applies to all threads, and under ASGI each request of a synchronous view has a thread of its own, whose
     kept connection nobody would use again or close. With psycopg's pool, connections belong to the pool.
     """
     own = connections[DEFAULT_DB_ALIAS]
+    if own is getattr(_own, "connection", None) or own.allow_thread_sharing:
+        return
+    _own.connection = own
     if own.settings_dict["OPTIONS"].get("pool"):
         return
     kept: dict[str, Any] = {"CONN_MAX_AGE": None}
@@ -77,8 +85,8 @@ def _keep_connection() -> None:
 class FairThreads:
     """A pool of threads whose calls take turns by share: many calls of one delay another by one call at most."""
 
-    def __init__(self, threads: int, *, name: str, initializer: Callable[[], None]) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=initializer)
+    def __init__(self, threads: int, *, name: str) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._waiting: RoundRobin[str, tuple[Future[Any], Callable[[], Any]]] = RoundRobin()
         self._lock = Lock()
 
@@ -110,7 +118,7 @@ class FairThreads:
             del future  # breaks a cycle: its exception's traceback refers to this frame
 
 
-_threads = FairThreads(_THREADS, name="orm", initializer=_keep_connection)
+_threads = FairThreads(_THREADS, name="orm")
 
 gauges.watch("assistant_database_backlog", "Calls that wait for a database thread.", _threads.backlog)
 
@@ -140,6 +148,7 @@ async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kw
     context = CarriedContext()
 
     def work() -> T:
+        _keep_connection()
         # As Django does at the start of a request: replace a connection that is too old or broken.
         close_old_connections()
         return function(*args, **kwargs)

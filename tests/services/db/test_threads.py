@@ -71,7 +71,7 @@ async def test_database_threads_keep_their_connections() -> None:
 
 
 def test_many_calls_of_one_tenant_delay_another_by_one_call() -> None:
-    threads, free, done = FairThreads(1, name="test", initializer=lambda: None), threading.Event(), list[str]()
+    threads, free, done = FairThreads(1, name="test"), threading.Event(), list[str]()
 
     def call(name: str) -> Callable[[], None]:
         return lambda: done.append(name)
@@ -87,7 +87,7 @@ def test_many_calls_of_one_tenant_delay_another_by_one_call() -> None:
 
 
 def test_a_call_that_was_given_up_is_not_made_and_a_failure_is_raised() -> None:
-    threads, free, done = FairThreads(1, name="test", initializer=lambda: None), threading.Event(), list[str]()
+    threads, free, done = FairThreads(1, name="test"), threading.Event(), list[str]()
     held = threads.submit("a", free.wait)
     given_up, failing = threads.submit("a", lambda: done.append("made")), threads.submit("a", lambda: 1 // 0)
     assert given_up.cancel()
