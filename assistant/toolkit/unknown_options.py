@@ -26,13 +26,17 @@ def unknown_options(beginning: str, given: Iterable[str], known: Iterable[str]) 
     return f"{beginning} named {', '.join(unknown)}. There are: {', '.join(choices)}." if unknown else ""
 
 
-def meant_by(given: str, known: Iterable[str]) -> str:
-    """Return the known name that a name is a misspelling of; "" if it is known itself, or like none."""
+def meant_by(given: str, known: Iterable[str], *, alike: float = _ALIKE) -> str:
+    """Return the known name that a name is a misspelling of; "" if it is known itself, or like none.
+
+    Args:
+        alike: how alike the two must be, from 0 to 1.
+    """
     by_folded = {name.casefold(): name for name in known}
     if given in by_folded.values():
         return ""
-    alike = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=_ALIKE)
-    return by_folded[alike[0]] if alike else ""
+    found = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=alike)
+    return by_folded[found[0]] if found else ""
 
 
 def option_names(function: Callable[..., Any]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
@@ -15,8 +15,9 @@ from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import OnLeft
+from assistant.toolkit.calls.gate import OnLeft, is_generator, positional_mistake
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
+from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.unknown_options import meant_by
 
@@ -39,10 +40,30 @@ HOOKS = (
     "result",
     "finished",
 )
+# What the names of hooks begin with, here and elsewhere: a public method of an extension that does is meant as one.
+_MOMENTS = ("before_", "after_", "around_", "on_", "wrap_")
+
+
+class _Kind(NamedTuple):
+    """The types of an attribute, and what people call them."""
+
+    types: tuple[type, ...]
+    called: str
+
+
+# The attributes that a subclass may set, and how alike one that is misspelt is, from 0 to 1.
+_ATTRIBUTES = {
+    "name": _Kind((str,), "a text"),
+    "guards": _Kind((bool,), "True or False"),
+    "seconds": _Kind((int, float), "a number"),
+    "in_sub_agents": _Kind((bool,), "True or False"),
+    "state_type": _Kind((type,), "a class"),
+}
+_ALIKE_ATTRIBUTE = 0.8
 
 
 class InvalidExtension(TypeError):
-    """What was handed in as an extension is none, its name is taken, or a hook of it is misspelt."""
+    """What was handed in as an extension is none, its name is taken, or a hook or an attribute of it cannot be used."""
 
 
 @dataclass(slots=True)
@@ -102,7 +123,8 @@ class Extension(Generic[State]):
     with the extension's name: an extension that guards ends the turn then, any other is passed over.
     `GuardrailTripped` ends the turn with its sentence in any case. Extensions are called in the order in which they
     were added, and one instance serves all runs, several at once: what belongs to a run is its `state`.
-    A class with a method whose name is nearly a hook's is refused, as `InvalidExtension`.
+    A class with a method that is named nearly as a hook, or begins as one (`before_`, `after_`, `around_`, `on_`,
+    `wrap_`), or with a misspelt attribute of those below is refused, as `InvalidExtension`.
 
     Attributes:
         name: for the log and for the state in checkpoints; by default the name of the class. Unique.
@@ -181,14 +203,30 @@ class Extension(Generic[State]):
 
 
 def _refuse_misspelt(cls: type[Extension[Any]]) -> None:
-    """Raise `InvalidExtension` for a method that is named nearly as a hook, which would never be called."""
-    for name, member in vars(cls).items():
-        if name.startswith("_") or not inspect.isfunction(member):
-            continue
-        if hook := meant_by(name, ("acts", *HOOKS)):
+    """Raise `InvalidExtension` for a method that is meant as a hook and would never be called, or an attribute."""
+    own = [one for one in cls.__mro__ if one is cls or not issubclass(one, Extension)]
+    for made_by in own:
+        for name, member in vars(made_by).items():
+            is_method = callable(member) or isinstance(member, classmethod | staticmethod)
+            if name.startswith("_") or isinstance(member, type) or not is_method or name in HOOKS:
+                continue
+            hook = meant_by(name, ("acts", *HOOKS))
+            # What a class from elsewhere calls so may be its own.
+            if hook or (made_by is cls and name.startswith(_MOMENTS)):
+                raise InvalidExtension(
+                    f"{cls.__name__} has {name!r}, which is never called{f': is {hook!r} meant?' if hook else '.'} "
+                    f"Hooks: acts, {', '.join(HOOKS)}. Methods of its own may begin with an underscore."
+                )
+    _refuse_misspelt_attributes(cls.__name__, vars(cls))
+
+
+def _refuse_misspelt_attributes(owner: str, attributes: Mapping[str, Any]) -> None:
+    for name, value in attributes.items():
+        meant = meant_by(name, _ATTRIBUTES, alike=_ALIKE_ATTRIBUTE)
+        # With a value of another type it is an attribute of its own, such as `names` with a list.
+        if meant and isinstance(value, _ATTRIBUTES[meant].types):
             raise InvalidExtension(
-                f"{cls.__name__} has {name!r}, which is never called: is {hook!r} meant? "
-                f"Hooks: acts, {', '.join(HOOKS)}. Methods of its own may begin with an underscore."
+                f"{owner} has {name!r}, which is never read: is {meant!r} meant? Attributes: {', '.join(_ATTRIBUTES)}."
             )
 
 
@@ -210,7 +248,7 @@ def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[
     """Return extensions that were handed in.
 
     Raises:
-        InvalidExtension: one is none, or two have the same name.
+        InvalidExtension: one is none, two have the same name, or a hook or an attribute of one cannot be used.
     """
     checked: dict[str, Extension[Any]] = {}
     for extension in extensions:
@@ -221,8 +259,42 @@ def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[
             raise InvalidExtension(f"extensions: {extension!r} is no Extension, but a {type(extension).__name__}.")
         if extension.name in checked:
             raise InvalidExtension(f"extensions: two are named {extension.name!r}.")
+        _check_object(extension)
         checked[extension.name] = extension
     return tuple(checked.values())
+
+
+def _check_object(extension: Extension[Any]) -> None:
+    """Raise `InvalidExtension` for hooks that cannot be called, and attributes that mean nothing."""
+    if isinstance(extension, ShippedExtension):
+        return
+    own: Mapping[str, Any] = getattr(extension, "__dict__", {})
+    _refuse_misspelt_attributes(extension.name, own)
+    for hook in HOOKS:
+        if hook in own:
+            raise InvalidExtension(
+                f"{extension.name} sets the hook {hook!r} on an object: hooks are methods of a class."
+            )
+    for hook in ("acts", *(one for one in HOOKS if one in extension._hooks)):
+        function = getattr(extension, hook)
+        arguments = list(inspect.signature(getattr(Extension, hook)).parameters)[1:]
+        mistake = positional_mistake(function, len(arguments))
+        if mistake:
+            raise InvalidExtension(f"{hook} of {extension.name} {mistake}: {', '.join(arguments)}.")
+        if is_generator(function):
+            raise InvalidExtension(f"{hook} of {extension.name} is a generator, and must return its answer.")
+    if is_async(extension.acts):
+        raise InvalidExtension(f"acts of {extension.name} is async: it must wait for nothing.")
+    _check_attributes(extension)
+
+
+def _check_attributes(extension: Extension[Any]) -> None:
+    for name, kind in _ATTRIBUTES.items():
+        value = getattr(extension, name)
+        if not isinstance(value, kind.types) and not (name == "state_type" and value is None):
+            raise InvalidExtension(f"{name} of {extension.name} must be {kind.called}, not a {type(value).__name__}.")
+    if extension.state_type is not None and positional_mistake(extension.state_type, 0):
+        raise InvalidExtension(f"state_type of {extension.name} must be made without arguments: give fields defaults.")
 
 
 def acting(

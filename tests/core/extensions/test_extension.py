@@ -215,9 +215,112 @@ def test_a_misspelt_hook_is_refused_when_the_class_is_made(name: str, hook: str)
         type("Misspelt", (Extension,), {name: lambda self, run, request: request})
 
 
-def test_other_methods_and_attributes_of_an_extension_are_its_own() -> None:
-    made = type("Own", (Extension,), {"summary": lambda self: "", "_befor_request": lambda self: 1, "toolz": ()})
-    assert issubclass(made, Extension)
+@pytest.mark.parametrize(
+    "name", ["after_request", "before_reply", "around_model", "on_error", "before_model", "wrap_tool_call"]
+)
+@pytest.mark.parametrize("made", [lambda method: method, staticmethod, classmethod])
+def test_a_guessed_hook_is_refused_with_those_that_there_are(name: str, made: Any) -> None:
+    told = f"Guessed has {name!r}, which is never called. Hooks: acts, opened, instructions, tools, before_request,"
+    with pytest.raises(InvalidExtension, match=re.escape(told)):
+        type("Guessed", (Extension,), {name: made(lambda self, run: None)})
+
+
+class Mixed:
+    """Not an extension: one inherits from it, and a library may call its methods so."""
+
+    def on_click(self) -> None: ...
+
+
+def test_a_misspelt_hook_is_refused_where_it_is_inherited_from() -> None:
+    class Base:
+        def befor_request(self) -> None: ...
+
+    with pytest.raises(InvalidExtension, match="is 'before_request' meant"):
+        type("Misspelt", (Base, Extension), {})
+    assert issubclass(type("Own", (Mixed, Extension), {}), Extension)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meant"),
+    [
+        ("gaurds", True, "guards"),
+        ("guard", True, "guards"),
+        ("second", 3.5, "seconds"),
+        ("in_subagents", True, "in_sub_agents"),
+        ("statetype", Counted, "state_type"),
+        ("Name", "mine", "name"),
+    ],
+)
+def test_a_misspelt_attribute_is_refused_of_the_class_and_of_an_object(name: str, value: Any, meant: str) -> None:
+    told = f"has {name!r}, which is never read: is {meant!r} meant? Attributes: name, guards, seconds, in_sub_agents,"
+    with pytest.raises(InvalidExtension, match=re.escape(told)):
+        type("Misspelt", (Extension,), {name: value})
+    polite = Polite()
+    setattr(polite, name, value)
+    with pytest.raises(InvalidExtension, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("Hi"), extensions=[polite])
+
+
+def test_a_hook_that_is_set_on_an_object_is_refused() -> None:
+    polite = Polite()
+    polite.before_request = lambda run, request: request  # type: ignore[method-assign, assignment, return-value]
+    with pytest.raises(InvalidExtension, match="Polite sets the hook 'before_request' on an object"):
+        ChatClient(model=ScriptedModel("Hi"), extensions=[polite])
+
+
+@dataclass
+class Needy:
+    """Cannot be made without an argument."""
+
+    requests: int
+
+
+async def asks(self: Any, context: Any, messages: Any) -> bool:
+    """Wait, which `acts` must not."""
+    return False
+
+
+async def tools(self: Any, run: Any) -> Any:
+    """Yield, which no hook does."""
+    yield add
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        (
+            {"before_request": lambda self, request: request},
+            "before_request of Broken must take 2 positional arguments: run, request",
+        ),
+        ({"acts": lambda self, context: True}, "acts of Broken must take 2 positional arguments: context, messages"),
+        ({"acts": asks}, "acts of Broken is async: it must wait for nothing"),
+        ({"tools": tools}, "tools of Broken is a generator, and must return its answer"),
+        ({"instructions": "Be brief."}, "instructions of Broken is a str, not a function"),
+        ({"guards": "yes"}, "guards of Broken must be True or False, not a str"),
+        ({"seconds": "5"}, "seconds of Broken must be a number, not a str"),
+        ({"state_type": Counted()}, "state_type of Broken must be a class, not a Counted"),
+        ({"state_type": Needy}, "state_type of Broken must be made without arguments"),
+    ],
+)
+def test_a_hook_or_an_attribute_that_cannot_be_used_is_refused_when_the_client_is_made(
+    own: dict[str, Any], told: str
+) -> None:
+    made = type("Broken", (Extension,), own)
+    with pytest.raises(InvalidExtension, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("Hi"), extensions=[made()])
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"summary": lambda self: "", "_befor_request": lambda self: 1, "_after_request": lambda self: 1, "toolz": ()},
+        {"names": ["a"], "guard": "a sentence", "second": ("a", "b"), "state": None, "before_words": ("a",)},
+        {"after_words": property(lambda self: "")},
+    ],
+)
+def test_other_methods_and_attributes_of_an_extension_are_its_own(own: dict[str, Any]) -> None:
+    made = type("Own", (Extension,), own)
+    ChatClient(model=ScriptedModel("Hi"), extensions=[made()])
 
 
 async def test_only_those_that_say_so_act_in_assistants_that_are_called() -> None:
