@@ -8,12 +8,13 @@ from typing import Any, TypeVar, Unpack, overload
 
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.chat_client import ChatClient
+from assistant.client.client_options import ClientOptions
 from assistant.client.reply import ChatReply
 from assistant.client.tool_sources import ToolSource
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode
 from assistant.core.toolcalls.protocols import Decision
-from assistant.toolkit.unknown_options import option_names, unknown_options
+from assistant.toolkit.unknown_options import unknown_options
 
 T = TypeVar("T")
 
@@ -29,19 +30,15 @@ class BoundModel:
         tools: the default tools.
     """
 
-    def __init__(self, model: Model, tools: Sequence[ToolSource], options: Mapping[str, Any]) -> None:
+    def __init__(self, model: Model, tools: Sequence[ToolSource], options: ClientOptions[Any]) -> None:
         self.model = model
         self.tools = tuple(tools)
-        self._options = dict(options)
-        try:
-            self._client: ChatClient[Any] = ChatClient(model=model, tools=self.tools, **options)
-        except TypeError:
-            known = [name for name in option_names(ChatClient) if name not in {"model", "tools"}]
-            if mistake := unknown_options("with_tools() has no options", options, known):
-                raise TypeError(mistake) from None
-            raise
+        self._options = options
+        if mistake := unknown_options("with_tools() has no options", options, ClientOptions.__annotations__):
+            raise TypeError(mistake)
+        self._client: ChatClient[Any] = ChatClient(model=model, tools=self.tools, **options)
 
-    def with_tools(self, *tools: ToolSource, **options: Any) -> BoundModel:
+    def with_tools(self, *tools: ToolSource, **options: Unpack[ClientOptions[Any]]) -> BoundModel:
         """Return the model with these tools beside its own, and these options in place of its own."""
         return BoundModel(self.model, (*self.tools, *tools), {**self._options, **options})
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,8 @@ from assistant.toolkit.definition.settings import has_config_functions
 from assistant.toolkit.definition.tool import tools_of
 from assistant.toolkit.registry import tools_in
 from assistant.toolkit.unknown_options import meant_by
+
+logger = logging.getLogger(__name__)
 
 AnyTool = Tool | Callable[..., Any] | str
 Resolver = Registry | Callable[[str], Tool | Awaitable[Tool | None] | None]
@@ -194,9 +197,13 @@ class ToolSources:
         self._names_wait = len(self._ready) < len(self._sources)
         self._defaults = {tool.name: tool for tool in self._ready if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
-        FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
-        if (configs or secrets) and all(isinstance(source, Tool) for source in self._sources):
-            self._check_names(configs=configs, secrets=secrets)
+        ready = (tool for tool in self._defaults.values() if not has_config_functions(tool))
+        FixedToolset(ready, configs=configs, secrets=secrets)
+        # What names tools that have settings or secrets, and by which option.
+        self._named = {**dict.fromkeys(configs or (), "configs"), **dict.fromkeys(secrets or (), "secrets")}
+        self._told: set[str] = set()
+        if all(isinstance(source, Tool) for source in self._sources):
+            self._check_names()
         if isinstance(augmentation, type):
             augmented(self._defaults.values(), augmentation)
 
@@ -228,6 +235,9 @@ class ToolSources:
             sources = [*sources, *await self._of_call(more, context)]
         for source in sources:
             tools += await self.mcp.of(source) if isinstance(source, McpServer) else [source]
+        if self._named:
+            is_fixed = own is None and more is None and all(isinstance(one, Registry) for one in self._resolvers)
+            self._tell_names(tools, has_all=is_fixed)
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
         fields = await self._fields(context)
@@ -241,16 +251,40 @@ class ToolSources:
             toolset = make()
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset, tools, fields
 
-    def _check_names(self, **options: Mapping[str, Any] | None) -> None:
-        """Raise `InvalidTool` for a misspelt tool. Other names may be of tools that a call brings."""
+    def _misspelt(self, names: Iterable[str], known: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield names that no tool has, each with the tool that is meant: it has no settings by its own name."""
+        for name in names:
+            if name not in known:
+                meant = meant_by(name, known)
+                yield name, "" if meant in self._named else meant
+
+    def _check_names(self) -> None:
+        """Raise `InvalidTool` for a misspelt tool in `configs` or `secrets`. Others may be tools that a call brings."""
         known = _names(self._defaults, self._resolvers)
-        for option, values in options.items():
-            for name in values or ():
-                if meant := meant_by(name, known):
-                    raise InvalidTool(
-                        f"{option} names {name!r}, which is no tool of the client: is {meant!r} meant? "
-                        f"Tools: {', '.join(known)}."
-                    )
+        for name, meant in self._misspelt(self._named, known):
+            if meant:
+                raise InvalidTool(
+                    f"{self._named[name]} names {name!r}, which is no tool of the client: is {meant!r} meant? "
+                    f"Tools: {', '.join(known)}."
+                )
+
+    def _tell_names(self, tools: Iterable[Tool], *, has_all: bool) -> None:
+        """Log a warning, once, for each name in `configs` or `secrets` that no tool of a call has.
+
+        Args:
+            has_all: the call has brought no tools of its own, so that a name which is like none is told too.
+        """
+        known = list(dict.fromkeys([*(tool.name for tool in tools), *_names(self._defaults, self._resolvers)]))
+        for name, meant in self._misspelt(self._named.keys() - self._told, known):
+            if meant or has_all:
+                self._told.add(name)
+                logger.warning(
+                    "%s of ChatClient names %r, which is no tool of this call%s Tools: %s",
+                    self._named[name],
+                    name,
+                    f": is {meant!r} meant?" if meant else ".",
+                    ", ".join(known) or "none",
+                )
 
     async def _fields(self, context: ToolContext[Any]) -> type[BaseModel] | None:
         """Return the augmentation of a call; a function of the context says it. Raises what that raises."""

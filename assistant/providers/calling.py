@@ -9,6 +9,7 @@ from assistant.toolkit.lazy_module import LazyModule
 if TYPE_CHECKING:
     from assistant.client.bound_model import BoundModel
     from assistant.client.call_settings import CallSettings, Prompt
+    from assistant.client.client_options import ClientOptions
     from assistant.client.reply import ChatReply
     from assistant.client.tool_sources import ToolSource
     from assistant.core.llm.protocol import Model
@@ -23,11 +24,15 @@ _client = LazyModule("assistant.client.bound_model")
 class CallsTools:
     """Lets a program call a model without a `ChatClient` of its own."""
 
-    def with_tools(self: Model, *tools: ToolSource, **options: Any) -> BoundModel:
+    def with_tools(self: Model, *tools: ToolSource, **options: Unpack[ClientOptions[Any]]) -> BoundModel:
         """Return the model with tools: defaults of its calls.
 
         Args:
             tools, options: as `ChatClient` takes them, such as `context`, `deps`, `limits` and `resolvers`.
+
+        Raises:
+            TypeError: an option is unknown, or of another type; the message lists those that there are.
+            InvalidTool: something brings no tool.
         """
         bound: BoundModel = _client.load().BoundModel(self, tools, options)
         return bound

@@ -9,7 +9,7 @@ from typing import Any
 from assistant.toolkit.calls.call import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.definition.failures import decide
-from assistant.toolkit.definition.settings import given_config, has_config_functions
+from assistant.toolkit.definition.settings import given_config, given_secrets, has_config_functions
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.unknown_options import lists_options
@@ -28,7 +28,7 @@ class ToolTester:
         fields: further fields of `ToolContext`, such as `secrets` and `extra`.
 
     Raises:
-        InvalidTool: the settings are not valid.
+        InvalidTool: the settings are not valid, or the tool does not declare a secret.
     """
 
     def __init__(
@@ -40,6 +40,8 @@ class ToolTester:
         config: Any = None,
         **fields: Any,
     ) -> None:
+        if "secrets" in fields:
+            given_secrets(tool, fields["secrets"])
         self.tool = tool
         self.progress: list[tuple[float, float | None, str]] = []
         self.context = ToolContext(

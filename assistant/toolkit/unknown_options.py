@@ -7,6 +7,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 # How alike a name and one that it is a misspelling of are, from 0 to 1.
@@ -48,11 +49,13 @@ def option_names(function: Callable[..., Any]) -> list[str]:
 def lists_options(made: Made) -> Made:
     """Have Python's `TypeError` about the arguments of a class, its public methods or a function list the options.
 
-    Types and `help()` stay as they are. It stands above `@dataclass`. For a class it costs nothing: Python begins the
-    sentence with the method's qualified name. So it is with async functions; others, which are pickled by that name,
-    are wrapped, for a call more.
+    Types and `help()` stay as they are. It stands above `@dataclass`, and on subclasses that are called by their own
+    names. For a class it costs nothing: Python begins the sentence with the method's qualified name. So it is with
+    async functions; others, which are pickled by that name, are wrapped, for a call more.
     """
     if isinstance(made, type):
+        if "__init__" not in vars(made):
+            _take_over(made)
         for name, member in vars(made).items():
             method = getattr(member, "__func__", member)
             if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
@@ -79,6 +82,19 @@ def list_options_of(module: str) -> None:
             public[name] = _listing(one)
             # Where it is looked for when it is pickled.
             public[name].__module__ = module
+
+
+def _take_over(made: type) -> None:
+    """Give a class its own copy of the constructor that it inherits, whose errors are to have another name."""
+    inherited: Any = made.__init__  # type: ignore[misc]  # of the class that is decorated
+    if not inspect.isfunction(inherited):
+        return
+    own = FunctionType(
+        inherited.__code__, inherited.__globals__, "__init__", inherited.__defaults__, inherited.__closure__
+    )
+    own.__kwdefaults__, own.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__
+    own.__doc__, own.__module__ = inherited.__doc__, made.__module__
+    made.__init__ = own  # type: ignore[misc]
 
 
 def _name_options(function: Any, name: str, *, has_owner: bool = False) -> None:

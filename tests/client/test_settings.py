@@ -10,6 +10,7 @@ import pytest
 from assistant.client import ChatClient, Limits, McpServer, PromptLog, RunFailed
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Registry, Tool, UnknownTool
+from assistant.toolkit.testing import ToolTester
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,75 @@ def test_a_misspelt_tool_in_configs_or_secrets_is_refused(option: str, name: str
 def test_tools_that_come_later_may_have_configs_and_secrets() -> None:
     for tools in ([LOOK_UP], [], lambda context: [LOOK_UP]):
         ChatClient(model=ScriptedModel("ok"), tools=tools, secrets={"look_up": {}, "send_mail": {}})
+
+
+def test_a_tool_that_comes_later_may_be_named_nearly_as_another() -> None:
+    client = ChatClient(model=ScriptedModel(["ok"]), tools=[LOOK_UP], configs={"look_up": {}, "look_ups": {}})
+    assert client.call_sync("?", more_tools=[LOOK_UP.replace(name="look_ups")]).text == "ok"
+
+
+@pytest.mark.parametrize("option", ["configs", "secrets"])
+@pytest.mark.parametrize("tools", [[LOOK_UP], ["look_up"], [[LOOK_UP]]])
+async def test_a_name_that_no_tool_has_is_told_at_the_first_call(
+    option: str, tools: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    options: dict[str, Any] = {option: {"send_mail": {}}}
+    client = ChatClient(model=ScriptedModel(["ok", "ok"]), tools=tools, resolvers=[Registry([LOOK_UP])], **options)
+    await client.call("?")
+    await client.call("?")
+    told = f"{option} of ChatClient names 'send_mail', which is no tool of this call. Tools: look_up"
+    assert caplog.messages == [told]
+
+
+async def test_a_misspelt_tool_of_a_provider_is_told_and_those_of_other_tenants_are_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plans = {"free": [LOOK_UP], "paid": [LOOK_UP, LOOK_UP.replace(name="send_mail")]}
+    client = ChatClient(
+        model=ScriptedModel(["ok", "ok", "ok"]),
+        tools=lambda context: plans[context.extra["plan"]],
+        secrets={"lookup": {}, "send_mail": {}},
+    )
+    await client.call("?", context={"plan": "free"})
+    await client.call("?", context={"plan": "paid"})
+    await client.call("?", tools=[LOOK_UP], context={"plan": "free"})
+    told = "secrets of ChatClient names 'lookup', which is no tool of this call: is 'look_up' meant? Tools: look_up"
+    assert caplog.messages == [told]
+
+
+async def test_a_name_that_a_function_or_a_call_may_bring_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    mail = LOOK_UP.replace(name="send_mail")
+    client = ChatClient(
+        model=ScriptedModel(["ok", "ok"]), resolvers=[{"send_mail": mail}.get], secrets={"send_mail": {}}
+    )
+    await client.call("?")
+    client = ChatClient(model=ScriptedModel(["ok", "ok"]), secrets={"send_mail": {}, "look_up": {}})
+    await client.call("?", tools=[mail])
+    await client.call("?", more_tools=[LOOK_UP])
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("secrets", "told"),
+    [
+        ({"kye": "x"}, "Tool 'pay' declares no secrets named kye. There are: key, pin."),
+        ({"key": None}, "The secrets of tool 'pay': key must be a text, not NoneType"),
+        ("x", "The secrets of tool 'pay' must be a mapping of names to texts, not str"),
+    ],
+)
+def test_secrets_that_a_tool_cannot_use_are_refused(secrets: Any, told: str) -> None:
+    pay = LOOK_UP.replace(name="pay", secrets=["key", "pin"])
+    with pytest.raises(InvalidTool, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("ok"), tools=[pay], secrets={"pay": secrets})
+    with pytest.raises(InvalidTool, match=re.escape(told)):
+        ChatClient(model=ScriptedModel("ok"), secrets={"pay": secrets}).call_sync("?", tools=[pay])
+    with pytest.raises(InvalidTool, match=re.escape(told)):
+        ToolTester(pay, secrets=secrets)
+
+
+def test_secrets_of_a_tool_that_declares_none_are_refused() -> None:
+    with pytest.raises(InvalidTool, match=r"tool 'look_up' name key, but it declares none: @tool\(secrets="):
+        ChatClient(model=ScriptedModel("ok"), tools=[LOOK_UP], secrets={"look_up": {"key": "x"}})
 
 
 def test_a_models_name_is_no_model() -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from assistant.client import Agent, ChatClient, Limits, McpServer, Session, find_tools
-from assistant.providers import OpenAIModel, ScriptedModel
+from assistant.client.client_options import ClientOptions
+from assistant.providers import AnthropicModel, GoogleModel, OpenAIModel, ResponsesModel, ScriptedModel
 from assistant.toolkit import InvalidTool, Tool, ToolContext, tool
 from assistant.toolkit.unknown_options import option_names
 from tests.docs.snippets import ROOT, codes, table
@@ -51,6 +52,15 @@ def test_what_is_public_names_an_unknown_option_and_lists_its_own(one: Any) -> N
     text = message_of(one, tolls=1)
     assert "tolls" in text
     assert set(option_names(one)) <= set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize("model", [AnthropicModel, GoogleModel, OpenAIModel, ResponsesModel, ScriptedModel])
+def test_a_model_is_called_by_its_own_name_and_lists_all_its_options(model: type[Any]) -> None:
+    text = message_of(model, "m", api_kye="k")
+    assert text.startswith(model.__name__)
+    assert "NativeModel" not in text and (model is OpenAIModel) == ("OpenAIModel" in text)
+    if model is not ScriptedModel:
+        assert {"api_key", "base_url", "timeout", "extra_body"} <= set(re.findall(r"\w+", text))
 
 
 METHODS = [
@@ -107,6 +117,12 @@ def test_a_model_lists_what_its_tools_may_have_beside_them() -> None:
     assert text.startswith("with_tools() has no options named contxt. There are: fallback, system, variables, deps")
     assert message_of(model.with_tools, greet, model=model).startswith("with_tools() has no options named model.")
     assert message_of(model.with_tools(greet).with_tools, contxt={}) == text
+
+
+def test_what_a_model_takes_beside_tools_is_what_a_client_takes_by_the_same_types() -> None:
+    of_client = {name: one.annotation for name, one in inspect.signature(ChatClient).parameters.items()}
+    typed = {name: one.__forward_arg__ for name, one in ClientOptions.__annotations__.items()}
+    assert {**typed, "model": of_client["model"], "tools": of_client["tools"]} == of_client
 
 
 def test_other_mistakes_stay_as_they_are() -> None:

@@ -162,6 +162,14 @@ async def test_sync_tools_run_concurrently_off_the_event_loop() -> None:
     assert len(set(names)) == 5
 
 
+@pytest.mark.parametrize("wrong", ["maxlength", "minimum", "example"])
+def test_a_constraint_that_param_does_not_have_is_refused_with_those_that_it_has(wrong: str) -> None:
+    with pytest.raises(
+        InvalidTool, match=rf"Param\(\) has no options named {wrong}\. There are: .*examples.*max_length"
+    ):
+        Param("The name", **{wrong: 5})
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [

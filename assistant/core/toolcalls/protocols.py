@@ -18,7 +18,7 @@ from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Media, Registry, Tool
 from assistant.toolkit.calls.gate import discard
-from assistant.toolkit.definition.settings import given_config
+from assistant.toolkit.definition.settings import given_config, given_secrets
 from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
@@ -254,7 +254,7 @@ class FixedToolset:
         secrets: the secrets that tools declare, by tool name and then by secret name.
 
     Raises:
-        InvalidTool: settings do not fit the tool's declaration.
+        InvalidTool: settings or secrets do not fit the tool's declaration.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class FixedToolset:
     ) -> None:
         self._tools = {tool.name: tool for tool in Registry(tools)}
         self._configs = {name: given_config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
-        self._secrets = secrets or {}
+        self._secrets = {name: given_secrets(tool, (secrets or {}).get(name)) for name, tool in self._tools.items()}
 
     async def offered(self) -> Sequence[Tool]:
         return list(self._tools.values())
@@ -280,9 +280,8 @@ class FixedToolset:
             return Admission(
                 None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
             )
-        given = self._secrets.get(tool.name, {})
-        secrets = {name: given[name] for name in tool.secrets if name in given}
-        return Admission(tool, "on", "Given by the caller.", self._configs[tool.name], secrets, names, self._tools)
+        config, secrets = self._configs[tool.name], self._secrets[tool.name]
+        return Admission(tool, "on", "Given by the caller.", config, secrets, names, self._tools)
 
 
 EFFECT_UNKNOWN = "Whether this call took effect is not known. Check before you repeat it."

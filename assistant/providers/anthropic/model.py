@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
@@ -12,7 +12,7 @@ from assistant.providers.anthropic.errors import NO_KEY
 from assistant.providers.anthropic.events import Event
 from assistant.providers.anthropic.request_body import change_for, request_body
 from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
-from assistant.providers.native.model import NativeModel
+from assistant.providers.native.model import NativeModel, NativeOptions, check_options
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
 from assistant.providers.tool_adaptation.adapted_tool import RULES
@@ -49,8 +49,9 @@ class AnthropicModel(NativeModel[Event]):
         base_url: str | None = None,
         api_key: str | None = None,
         provider: str = "anthropic",
-        **options: Any,
+        **options: Unpack[NativeOptions],
     ) -> None:
+        check_options(type(self).__name__, options)
         url = address_of(base_url, "base_url", "ANTHROPIC_BASE_URL") or URL
         base = split_query(url).base.rstrip("/").removesuffix("/v1")
         super().__init__(

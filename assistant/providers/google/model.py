@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
@@ -13,7 +13,7 @@ from assistant.providers.google.assembler import GoogleAssembler
 from assistant.providers.google.errors import NO_KEY
 from assistant.providers.google.events import Chunk
 from assistant.providers.google.request_body import change_for, request_body
-from assistant.providers.native.model import NativeModel
+from assistant.providers.native.model import NativeModel, NativeOptions, check_options
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
 from assistant.providers.tool_adaptation.adapted_tool import RULES
@@ -53,8 +53,9 @@ class GoogleModel(NativeModel[Chunk]):
         base_url: str | None = None,
         api_key: str | None = None,
         provider: str = "google",
-        **options: Any,
+        **options: Unpack[NativeOptions],
     ) -> None:
+        check_options(type(self).__name__, options)
         url = address_of(base_url, "base_url", "GEMINI_BASE_URL") or URL
         base = split_query(url).base.rstrip("/")
         found = _ENDS_WITH_VERSION.fullmatch(base)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from cachetools import TTLCache
 
@@ -24,7 +24,7 @@ from assistant.providers.tool_adaptation.adapted_tool import ToolRules
 from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
-from assistant.toolkit.unknown_options import lists_options
+from assistant.toolkit.unknown_options import unknown_options
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,7 +49,29 @@ class Assembler(AnswerAssembler[T], Protocol[T]):  # type: ignore[misc]  # the b
         """Return the complete reply. Raises `ModelError` if it is incomplete."""
 
 
-@lists_options
+class NativeOptions(TypedDict, total=False):
+    """What models of all native wire formats take besides name, address, key and provider; see `NativeModel`."""
+
+    timeout: float
+    max_retries: int
+    small: bool
+    strict: bool | None
+    guard: UrlGuard | None
+    sees_images: bool
+    reads_pdfs: bool
+    extra_body: Mapping[str, Any] | None
+    refused_tools: Collection[str]
+    on_refused_tool: OnRefused | None
+    http_client: httpx2.AsyncClient | None
+
+
+def check_options(called: str, options: Iterable[str]) -> None:
+    """Raise `TypeError` for options that the models do not have; `called` is the name of the class."""
+    known = ("name", "base_url", "api_key", "provider", *NativeOptions.__annotations__)
+    if mistake := unknown_options(f"{called}() has no options", options, known):
+        raise TypeError(mistake)
+
+
 class NativeModel(CallsTools, ABC, Generic[T]):
     """A model of a provider with a wire format of its own; the subclasses say what is sent and read.
 

@@ -21,6 +21,7 @@ from assistant.providers.responses.reply_assembler import ResponseAssembler
 from assistant.providers.responses.request_body import response_request
 from assistant.providers.responses.web_search import WEB_SEARCH
 from assistant.providers.tool_adaptation.adapted_tool import RULES
+from assistant.toolkit.unknown_options import lists_options
 
 # Models of OpenAI's that do not reason, and refuse to encrypt reasoning.
 _DOES_NOT_REASON = re.compile(r"gpt-[34]|chatgpt")
@@ -35,6 +36,7 @@ _NAMES_ENCRYPTION = re.compile(r"encrypted|\binclude\b", re.IGNORECASE)
 _without_encryption: TTLCache[tuple[str, str, str], bool] = TTLCache(1_000, ttl=3_600)
 
 
+@lists_options
 class ResponsesModel(OpenAIModel):
     """A model on a server that speaks the Responses wire format; its arguments are those of `OpenAIModel`.
 

@@ -18,6 +18,7 @@ from assistant.toolkit.schema.check import TooCostly
 from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
 from assistant.toolkit.schema.exact_types import ExactTypes, exact_types_of
 from assistant.toolkit.schema.own_functions import has_own_functions
+from assistant.toolkit.unknown_options import unknown_options
 from assistant.toolkit.validation_errors import error_details, path_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,28 @@ def given_config(tool: Tool, given: Any) -> Any:
         return config_of(tool.config, given or {})
     except ValueError as exc:
         raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {exc}") from exc
+
+
+def given_secrets(tool: Tool, given: Any) -> Mapping[str, str]:
+    """Return the secrets of a tool, from those that a program gives by their names.
+
+    Raises:
+        InvalidTool: one is not declared by the tool, or no text.
+    """
+    if given is None:
+        return {}
+    whose = f"The secrets of tool {tool.name!r}"
+    if not isinstance(given, Mapping):
+        # Not the value itself, which is a secret.
+        raise InvalidTool(f"{whose} must be a mapping of names to texts, not {type(given).__name__}.")
+    if not tool.secrets and given:
+        raise InvalidTool(f"{whose} name {', '.join(given)}, but it declares none: @tool(secrets=[...]) does.")
+    if mistake := unknown_options(f"Tool {tool.name!r} declares no secrets", given, tool.secrets):
+        raise InvalidTool(mistake)
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise InvalidTool(f"{whose}: {name} must be a text, not {type(value).__name__}.")
+    return given
 
 
 def config_of(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:

@@ -6,6 +6,7 @@ import re
 import typing
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
@@ -17,6 +18,7 @@ from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.media import Media
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 from assistant.toolkit.schema.own_functions import async_function_in
+from assistant.toolkit.unknown_options import option_names, unknown_options
 
 __all__ = ["JsonSchema", "Param", "arguments_adapter", "output_schema", "schema_of", "suspicious_parameters"]
 
@@ -53,8 +55,18 @@ def Param(description: str = "", **constraints: Any) -> Any:  # noqa: N802 - rea
     """Describe a parameter: `Annotated[int, Param("The customer's number", ge=1, examples=[42])]`.
 
     Takes what pydantic's `Field` takes: examples, ge, gt, le, lt, min_length, max_length, pattern, ...
+
+    Raises:
+        InvalidTool: a constraint is none of these; pydantic would write it into the schema, and never check it.
     """
+    if mistake := unknown_options("Param() has no options", constraints, _field_options()):
+        raise InvalidTool(mistake)
     return Field(description=description or None, **constraints)
+
+
+@cache
+def _field_options() -> list[str]:
+    return [name for name in option_names(Field) if name != "description"]
 
 
 def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assistant.client import ChatClient
-from assistant.providers import ScriptedModel
+from assistant.providers import AnthropicModel, GoogleModel, ScriptedModel
 from assistant.toolkit import ToolContext, tool
 
 
@@ -40,3 +40,8 @@ async def ask() -> None:
 
 reply = client.call_sync("?", conversatoin="c1")  # error: no such setting
 text: str = ScriptedModel("ok").with_tools(who).call_sync("?", output_type=int).output or ""  # error: an int
+ScriptedModel("ok").with_tools(who, contxt={})  # error: no such option
+ScriptedModel("ok").with_tools(who, limits={"rounds": 3})  # error: no Limits
+ScriptedModel("ok").with_tools(who).with_tools(secrets={"who": "key"})  # error: no mapping of names
+AnthropicModel("m", api_kye="k")  # error: no such option
+GoogleModel("m", timeout="5")  # error: no number

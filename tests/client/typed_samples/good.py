@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.client import ChatClient
-from assistant.providers import ScriptedModel
+from assistant.client import ChatClient, InMemoryStore, Limits, PromptLog
+from assistant.providers import AnthropicModel, GoogleModel, ScriptedModel
 from assistant.toolkit import ToolContext, tool
 
 
@@ -37,3 +37,10 @@ plain = ChatClient(model=ScriptedModel("ok"))
 async def ask() -> None:
     await client.call("?", deps=Deps("y"))
     await plain.call("?")
+
+
+bound = ScriptedModel("ok").with_tools(
+    who, deps=Deps("x"), limits=Limits(rounds=3), store=InMemoryStore(), input_guardrails=[guard], context={"a": 1}
+)
+bound.with_tools(extensions=[PromptLog()], on_question=None, secrets={"who": {"key": "x"}})
+models = [AnthropicModel("m", api_key="k", timeout=5.0), GoogleModel("m", api_key="k", sees_images=True)]

@@ -301,7 +301,7 @@ async def test_a_tool_gets_the_context_of_its_call() -> None:
         seen.append(context)
         return context.secret("key")
 
-    toolset = FixedToolset([look.replace(secrets=["key"])], secrets={"look": {"key": "s3cret", "other": "x"}})
+    toolset = FixedToolset([look.replace(secrets=["key"])], secrets={"look": {"key": "s3cret"}})
     await run_script(
         [call("look", call_id="c1"), "ok"], toolset=toolset, context=ToolContext(thread_id="t", extra={"x": 1})
     )
