@@ -115,6 +115,7 @@ INSTALLED_APPS = [
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
     "assistant.contrib.sessions",
+    "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",

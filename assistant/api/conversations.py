@@ -1,13 +1,10 @@
-"""A member's conversations: list, create, rename, archive, delete and export them, their messages, and feedback."""
+"""A member's conversations: list, create, rename, archive and delete them, their messages, and feedback."""
 
 from __future__ import annotations
 
 import uuid
 
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
-from drf_spectacular.types import OpenApiTypes
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +18,6 @@ from assistant.api.serializers import (
     ConversationOut,
     ConversationPage,
     ConversationQuery,
-    ExportQuery,
     FeedbackIn,
     FeedbackOut,
     MessagePage,
@@ -38,7 +34,6 @@ from assistant.services.conversations.conversations import (
     find_conversation,
     rename_conversation,
 )
-from assistant.services.conversations.export import as_json, as_markdown
 from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
 from assistant.services.conversations.pagination import InvalidCursor, conversation_page, message_page
 from assistant.services.conversations.tool_switch import switch_tools
@@ -166,32 +161,6 @@ class OneConversation(ConversationView):
         if not is_deleted:
             raise not_found()
         return Response(status=204)
-
-
-class Export(ConversationView):
-    """A conversation as a document."""
-
-    @operation(
-        "Export a conversation",
-        path=["thread"],
-        query=ExportQuery,
-        responses={
-            (200, "application/json"): (OpenApiTypes.OBJECT, {**CONVERSATION, "messages": []}),
-            (200, "text/markdown"): (OpenApiTypes.STR, "# Return of an umbrella"),
-        },
-        tag=TAG,
-        description="All of it, as a JSON document, or as Markdown (`text/markdown`).",
-    )
-    def get(self, request: Request, thread: uuid.UUID) -> HttpResponseBase:
-        conversation = self.conversation(thread)
-        if validated_query(ExportQuery, request)["format"] == "json":
-            answer: HttpResponseBase = Response(as_json(member=self.member, conversation=conversation))
-            answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.json"'
-            return answer
-        text = as_markdown(member=self.member, conversation=conversation)
-        answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-        answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.md"'
-        return answer
 
 
 class Messages(ConversationView):

@@ -208,10 +208,6 @@ class MessagePage(ApiSerializer):
     next = serializers.CharField(source="next_cursor", allow_null=True, help_text="The next page's cursor.")
 
 
-class ExportQuery(ApiSerializer):
-    format = OneOf(choices=["json", "markdown"], required=False, default="json")
-
-
 class ApprovalOut(ApiSerializer):
     call_id = serializers.CharField()
     run = serializers.CharField(source="run.run_id")

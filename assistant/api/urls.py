@@ -24,7 +24,6 @@ of_tenant = [
     tenant_path("assistants/<slug:assistant>/runs/", run_events.StartRun, name="start-run"),
     tenant_path("conversations/", conversations.Conversations),
     tenant_path("conversations/<uuid:thread>/", conversations.OneConversation),
-    tenant_path("conversations/<uuid:thread>/export/", conversations.Export),
     tenant_path("conversations/<uuid:thread>/messages/", conversations.Messages),
     tenant_path("conversations/<uuid:thread>/shown/", conversations.Shown),
     tenant_path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),

@@ -20,7 +20,7 @@ from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.signed_in import signed_in
-from assistant.services.assistants.ai_notice import ai_notice
+from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_notice
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.audience import Fact, audience_of, is_told
@@ -33,7 +33,6 @@ from assistant.services.conversations.conversations import (
     is_new,
     rename_conversation,
 )
-from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
 from assistant.services.shown_notices import notice_scripts
@@ -147,6 +146,7 @@ def _chat_page(
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "menu_entries": conversation_menu.entries(member=member),
+        "list_buttons": conversation_menu.below_list(),
         "links": member_links.links(member=member),
         **(given or {}),
     }

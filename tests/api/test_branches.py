@@ -1,4 +1,4 @@
-"""Branches of a conversation over REST: the path that is shown, its versions, the switch, and the export of all."""
+"""Branches of a conversation over REST: the path that is shown, its versions, and the switch."""
 
 from __future__ import annotations
 
@@ -50,14 +50,3 @@ def test_nothing_is_switched_during_an_answer(alice_calls: Caller, talk: Convers
     make_run(talk, status="running")
     answer = alice_calls("put", f"conversations/{talk.pk}/shown/", {"message_id": "m1"})
     assert (answer.status_code, answer.json()["code"]) == (409, "thread_busy")
-
-
-def test_the_export_has_all_branches(alice_calls: Caller, talk: Conversation) -> None:
-    messages = alice_calls.get(f"conversations/{talk.pk}/export/").json()["messages"]
-    assert [(one["id"], one.get("is_shown", True), one.get("follows")) for one in messages] == [
-        ("m0", True, None),
-        ("m1", False, None),
-        ("m2", True, "m0"),
-    ]
-    text = alice_calls.get(f"conversations/{talk.pk}/export/", format="markdown").content.decode()
-    assert text.count("*(not shown)*") == 1 and text.count("another version after the message of") == 1

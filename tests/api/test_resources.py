@@ -69,18 +69,15 @@ def test_the_id_of_another_users_conversation_is_as_any_that_nobody_has(
             mallory_calls.get(address),
             mallory_calls("patch", address, {"title": "Still mine"}),
             mallory_calls.get(f"{address}messages/"),
-            mallory_calls.get(f"{address}export/"),
             mallory_calls.get("conversations/"),
             mallory_calls("delete", address),
             mallory_calls.get(address),
         ]
         assert told[4].json()["id"] == thread
         texts = [TIMES.sub("now", one.content.decode()).replace(thread, "T") for one in told]
-        # It signs the id too.
-        texts = [re.sub(r'"signature":"\w{64}"', '"signature":"S"', text) for text in texts]
         seen.append([(one.status_code, text) for one, text in zip(told, texts, strict=True)])
     assert seen[0] == seen[1] and [status for status, _ in seen[0]] == [
-        404, 201, 409, 409, 200, 200, 200, 200, 200, 204, 404,
+        404, 201, 409, 409, 200, 200, 200, 200, 204, 404,
     ]  # fmt: skip
     assert "sesame" not in str(seen) and Conversation.objects.get(pk=talk.pk).title == "Refund"
 
@@ -120,25 +117,11 @@ def test_messages_are_paged_with_the_members_own_feedback(cast: Cast, talk: Conv
 def test_an_invalid_choice_is_answered_with_the_valid_ones(talk: Conversation, alice_calls: Caller) -> None:
     rated = alice_calls("put", f"conversations/{talk.pk}/messages/m/feedback/", {"rating": "up"})
     assert (rated.status_code, rated.json()["fields"]) == (400, {"rating": ['"up" is not one of -1, 1.']})
-    exported = alice_calls.get(f"conversations/{talk.pk}/export/", format="word")
-    assert exported.json()["fields"] == {"format": ['"word" is not one of "json", "markdown".']}
 
 
 def test_only_answers_are_rated(talk: Conversation, alice_calls: Caller) -> None:
     make_message(talk, "user", "Hi", message_id="mine")
     assert alice_calls("put", f"conversations/{talk.pk}/messages/mine/feedback/", {"rating": 1}).status_code == 404
-
-
-def test_a_conversation_is_exported_as_json_and_markdown(talk: Conversation, alice_calls: Caller) -> None:
-    make_message(talk, "user", "How long?")
-    calls = [{"id": "c1", "name": "look_up", "arguments": '{"q": "```"}'}]
-    make_message(talk, "assistant", "30 days.", tool_calls=calls)
-    exported = alice_calls.get(f"conversations/{talk.pk}/export/").json()
-    assert [one["content"] for one in exported["messages"]] == ["How long?", "30 days."]
-    text = alice_calls.get(f"conversations/{talk.pk}/export/", format="markdown")
-    assert text["Content-Type"] == "text/markdown; charset=utf-8"
-    assert text.content.decode().startswith("# Refund\n\nWith Support.\n\nWhat stands under “Assistant” was")
-    assert '````\n{"q": "```"}\n````' in text.content.decode()
 
 
 def test_usage_is_the_members_or_for_admins_the_tenants(

@@ -137,12 +137,11 @@ def test_what_is_not_ones_own_does_not_exist(visit: Client, cast: Cast, path: st
         "delete-conversation",
         "pin-conversation",
         "archive-conversation",
-        "export-conversation",
     ],
 )
 def test_a_rivals_conversation_does_not_exist(client: Client, cast: Cast, talk: Conversation, name: str) -> None:
     client.force_login(cast.mallory)
-    call = client.get if name in {"thread", "export-conversation"} else client.post
+    call = client.get if name == "thread" else client.post
     assert call(address(name, talk)).status_code == 404
     assert call(address(name, talk).replace("acme", "globex"), {"title": "Mine"}).status_code == 404
     talk.refresh_from_db()
@@ -188,14 +187,6 @@ def test_the_list_goes_on_after_its_first_page(visit: Client, alice: User, suppo
     rest = visit.get(f"/t/acme/conversations/?after={cursor}").content.decode()
     assert (first.count('class="title"'), rest.count('class="title"')) == (50, 10)
     assert visit.get("/t/acme/conversations/?after=nonsense").status_code == 404
-
-
-def test_a_conversation_is_downloaded(visit: Client, talk: Conversation) -> None:
-    make_message(talk, "user", "Where is it?")
-    text = visit.get(address("export-conversation", talk))
-    assert "Where is it?" in text.content.decode() and 'filename="refund.md"' in text.headers["Content-Disposition"]
-    found = visit.get(f"{address('export-conversation', talk)}?format=json")
-    assert found.json()["messages"][0]["content"] == "Where is it?"
 
 
 def test_a_search_shows_where_the_words_are(visit: Client, talk: Conversation) -> None:
@@ -315,15 +306,12 @@ def test_not_ready_before_its_migrations(client: Client, db: None) -> None:
     assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "failed")
 
 
-@pytest.mark.parametrize("name", ["thread", "export-conversation"])
-def test_a_conversation_is_found_by_the_id_that_its_member_chose(
-    name: str, visit: Client, talk: Conversation, cast: Cast
-) -> None:
-    """Another member has a row with the id, of which these pages say nothing."""
+def test_a_conversation_is_found_by_the_id_that_its_member_chose(visit: Client, talk: Conversation, cast: Cast) -> None:
+    """Another member has a row with the id, of which its page says nothing."""
     theirs = make_conversation(cast.mallory, cast.rival_support, title="Secret")
-    assert visit.get(address(name, talk).replace(str(talk.pk), str(theirs.pk))).status_code == 404
+    assert visit.get(address("thread", talk).replace(str(talk.pk), str(theirs.pk))).status_code == 404
     Conversation.objects.filter(pk=talk.pk).update(thread_key=str(theirs.pk))
-    found = visit.get(address(name, talk).replace(str(talk.pk), str(theirs.pk)))
+    found = visit.get(address("thread", talk).replace(str(talk.pk), str(theirs.pk)))
     assert found.status_code == 200 and "Secret" not in b"".join(found).decode()
 
 

@@ -23,9 +23,9 @@ from assistant.contrib.shares.models import ConversationShare
 from assistant.markdown.render import render_blocks
 from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
+from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import find_conversation
-from assistant.services.conversations.export import DIGITAL_SOURCE_TYPE
 
 
 @require_safe

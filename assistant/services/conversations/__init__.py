@@ -1,1 +1,1 @@
-"""Conversations and their messages: lists, export, feedback and summaries."""
+"""Conversations and their messages: lists, feedback and summaries."""

@@ -69,7 +69,6 @@ REST: dict[str, Mapping[str, Rule]] = {
     "conversations/": {"GET": _READ, "POST": _CHAT},
     # The answer to a change shows the title, which is usually the first message.
     "conversations/<uuid:thread>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
-    "conversations/<uuid:thread>/export/": {"GET": _READ},
     "conversations/<uuid:thread>/messages/": {"GET": _READ},
     "conversations/<uuid:thread>/shown/": {"PUT": _CHAT},
     "conversations/<uuid:thread>/messages/<str:message_id>/feedback/": {"PUT": _CHAT, "DELETE": _CHAT},

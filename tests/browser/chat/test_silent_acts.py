@@ -81,6 +81,12 @@ async def test_whoever_writes_on_is_asked_before_a_decision_is_left_open(
     await expect(page.get_by_label("Message to")).to_have_value("")
 
 
+async def import_file(page: Page, file: Path) -> None:
+    async with page.expect_file_chooser() as chooser:
+        await page.get_by_role("button", name="Import a conversation").click()
+    await (await chooser.value).set_files(file)
+
+
 async def test_an_exported_conversation_is_imported(
     page: Page, fake_provider: FakeProvider, alice_browser: Visitor, tmp_path: Path
 ) -> None:
@@ -93,7 +99,7 @@ async def test_an_exported_conversation_is_imported(
     file = tmp_path / "export.json"
     await (await started.value).save_as(file)
     address = page.url
-    await page.locator("#import-file").set_input_files(file)
+    await import_file(page, file)
     await expect(page.locator(".conversation")).to_have_count(2)
     await page.wait_for_url(lambda url: url != address)
     await expect(page.locator(".answer")).to_have_text("Here I am.")
@@ -101,6 +107,6 @@ async def test_an_exported_conversation_is_imported(
     await ask(page, "Once more")
     await expect(page.locator(".answer").last).to_have_text("Again.")
     file.write_text(file.read_text().replace("Here I am", "I am changed"))
-    await page.locator("#import-file").set_input_files(file)
+    await import_file(page, file)
     await expect(page.locator(".toast")).to_contain_text("it was changed")
     alice_browser.problems = [one for one in alice_browser.problems if "400" not in one]

@@ -63,9 +63,8 @@ function startMenu() {
     const { menu: action, script } = target.closest("[data-menu]")?.dataset ?? {};
     if (!action) return;
     menu.open = false;
-    if (script) import(script).then(({ open }) => open(`${base}c/${chat.id}/`));
+    if (script) import(script).then(({ open }) => open(`${base}c/${chat.id}/`, action));
     else if (action === "print") print();
-    else if (action === "markdown" || action === "json") location.assign(`${base}c/${chat.id}/export/?format=${action}`);
     else if (action === "shortcuts") byId("shortcuts").showModal();
     else sidebar.mark(chat.id, action, menu);
   });

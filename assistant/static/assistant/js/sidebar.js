@@ -49,9 +49,13 @@ export class Sidebar {
       this.#archive.setAttribute("aria-pressed", String(isOn));
       this.#start();
     });
-    const file = byId("import-file");
-    byId("import").addEventListener("click", () => file.click());
-    file.addEventListener("change", () => this.#import(file));
+    const go = (address) => {
+      this.changed();
+      onLeave(address);
+    };
+    for (const button of byId("sidebar").querySelectorAll("[data-script]")) {
+      button.addEventListener("click", async () => (await import(button.dataset.script)).open({ base, go }));
+    }
     byId("sidebar").addEventListener("keydown", (event) => this.#move(event));
     this.#drawer();
     this.#arrange();
@@ -145,34 +149,14 @@ export class Sidebar {
     if (more) this.#nearEnd.observe(more);
   }
 
-  #post(id, what, fields = {}) {
-    return this.#send(`c/${id}/${what}/`, new URLSearchParams(fields));
-  }
-
-  /** Make a conversation of an export that was chosen, and go there. */
-  async #import(input) {
-    const [file] = input.files;
-    input.value = ""; // the same file can be chosen again
-    const body = new FormData();
-    body.append("file", file);
-    try {
-      const { next } = await this.#send("import/", body, false);
-      this.changed();
-      this.#onLeave(next);
-      toast(gettext("Imported"));
-    } catch (error) {
-      toast(error.message);
-    }
-  }
-
-  async #send(path, body, outlivesPage = true) {
+  async #post(id, what, fields = {}) {
     const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
-    const answer = await fetch(`${this.#base}${path}`, {
+    const answer = await fetch(`${this.#base}c/${id}/${what}/`, {
       method: "POST",
       headers: { "X-CSRFToken": token },
-      body,
+      body: new URLSearchParams(fields),
       redirect: "error",
-      keepalive: outlivesPage, // it may be asked for as the page is left
+      keepalive: true, // it may be asked for as the page is left
     });
     const result = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
     if (!answer.ok) throw new Error(result.error ?? gettext("This did not work. Reload the page and try again."));

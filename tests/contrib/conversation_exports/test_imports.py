@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from assistant.contrib.conversation_exports import imports
+from assistant.contrib.conversation_exports.export import as_json
+from assistant.contrib.conversation_exports.imports import ImportRefused, import_conversation
 from assistant.models import Conversation, Message
-from assistant.services.conversations import imports
-from assistant.services.conversations.export import as_json
-from assistant.services.conversations.imports import ImportRefused, import_conversation
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import make_conversation, make_message

@@ -6,16 +6,15 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy
 
+from assistant.contrib.conversation_exports.imports import signature_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
+from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.added_details import notes
-from assistant.services.conversations.imports import signature_of
 from assistant.services.conversations.pagination import ClientMessage, client_messages
 from assistant.services.conversations.paths import shown_tree
 from assistant.services.tenancy.members import Member
 
-# IPTC's term for what a trained model has made, which images, pages and documents are marked with.
-DIGITAL_SOURCE_TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia"
 SPEAKERS = {"user": gettext_lazy("You"), "assistant": gettext_lazy("Assistant"), "tool": gettext_lazy("Tool")}
 
 

@@ -1,0 +1,48 @@
+"""The export of a conversation over REST."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.base import validated_query
+from assistant.api.conversations import TAG, ConversationView
+from assistant.api.fields import OneOf
+from assistant.api.openapi import CONVERSATION, operation
+from assistant.api.serializers import ApiSerializer
+from assistant.contrib.conversation_exports.export import as_json, as_markdown
+
+
+class ExportQuery(ApiSerializer):
+    format = OneOf(choices=["json", "markdown"], required=False, default="json")
+
+
+class Export(ConversationView):
+    """A conversation as a document."""
+
+    @operation(
+        "Export a conversation",
+        path=["thread"],
+        query=ExportQuery,
+        responses={
+            (200, "application/json"): (OpenApiTypes.OBJECT, {**CONVERSATION, "messages": []}),
+            (200, "text/markdown"): (OpenApiTypes.STR, "# Return of an umbrella"),
+        },
+        tag=TAG,
+        description="All of it, as a JSON document, or as Markdown (`text/markdown`).",
+    )
+    def get(self, request: Request, thread: uuid.UUID) -> HttpResponseBase:
+        conversation = self.conversation(thread)
+        if validated_query(ExportQuery, request)["format"] == "json":
+            answer: HttpResponseBase = Response(as_json(member=self.member, conversation=conversation))
+            answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.json"'
+            return answer
+        text = as_markdown(member=self.member, conversation=conversation)
+        answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.md"'
+        return answer
