@@ -33,7 +33,8 @@ RUN_BEFORE_RELEASE = {"make test-model"}
 # Documents whose snippets are run by other tests.
 ELSEWHERE = {
     "AGENTS.md", "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md",
-    "openai.md", "responses.md", "webhooks.md", "attachments.md", "README.md", "extensions.md",
+    "openai.md", "responses.md", "webhooks.md", "attachments.md", "README.md", "extensions.md", "try-it.md",
+    "first-tool.md", "into-your-project.md", "go-live.md", "service.md", "backup.md",
 }  # fmt: skip
 # Lines for a file of a reader's own project, which other tests write into one.
 OF_A_FILE = "# mysite/"

@@ -44,10 +44,11 @@ def test_every_file_starts_the_server_as_the_document_does() -> None:
 
 
 def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
-    places = [ROOT / "docs/production.md", ROOT / "docs/saas.md", ROOT / "README.md", *DEPLOY.iterdir()]
+    pages = [ROOT / f"docs/{page}.md" for page in ("production", "saas", "service", "into-your-project")]
+    places = [*pages, *DEPLOY.iterdir()]
     texts = [re.sub(r'", ?"', " ", path.read_text()) for path in places]
     commands = [line for text in texts for line in re.findall(r"uvicorn \w+\.asgi:application.*", text)]
-    assert len(commands) == 5
+    assert len(commands) == 6
     assert all(re.search(rf"--ws-max-size {MAX_SERVER_FRAME}\b", command) for command in commands)
     assert all(OPTION in command for command in commands)
 
