@@ -147,9 +147,10 @@ dist: $(VENV)/.installed-dev  ## Build a release into dist/: the source distribu
 	cd "$$scratch"; "$(abspath $(BIN))/python" -m hatchling build --target wheel --directory "$(abspath $(DIST))"
 
 # What a person does by hand begins after it: a tag, and `make publish`.
-release: dist $(TOOLS)/.installed  ## Rehearse a release: build, check its metadata, install it with nothing else, write its checksums
+release: dist $(TOOLS)/.installed  ## Rehearse a release: build, check metadata and contents, install it with nothing else, write its checksums
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(TOOLS)/bin/twine check --strict "$(DIST)"/tenant_assistant-*; \
+	$(BIN)/python -m tests.site.release_contents "$(DIST)"; \
 	$(PYTHON) -m venv --without-pip "$$scratch"; \
 	$(TOOLS)/bin/uv pip install --quiet --python "$$scratch/bin/python" "$(DIST)"/tenant_assistant-*.whl; \
 	"$$scratch/bin/tenant-assistant" --version; \
@@ -157,7 +158,8 @@ release: dist $(TOOLS)/.installed  ## Rehearse a release: build, check its metad
 	cd "$(DIST)"; sha256sum tenant_assistant-* > SHA256SUMS; cat SHA256SUMS
 
 # The attestation (PEP 740) is signed with the identity of who publishes: the browser asks for it, or CI has one.
-publish: release  ## Sign what `make release` has built, and upload it to PyPI
+publish: release  ## Sign what `make release` has built of a tagged commit, and upload it to PyPI
+	@$(BIN)/python -m tests.site.release_contents --tagged "$(DIST)"
 	@$(TOOLS)/bin/pypi-attestations sign "$(DIST)"/tenant_assistant-*.whl "$(DIST)"/tenant_assistant-*.tar.gz
 	@$(TOOLS)/bin/twine upload --attestations "$(DIST)"/tenant_assistant-*
 
