@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from assistant.core.conversation.turn_endings import UNFINISHED, GuardrailTripped
 from assistant.core.extensions.extension import ExtensionRun, ShippedExtension
 from assistant.toolkit import ToolContext
-from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
+from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called, refuse_generator
 from assistant.toolkit.calls.left_awaitables import refuse_awaitables
 
 # The time of one check, which may ask a model.
 CHECK_SECONDS = 60.0
 
-# Takes a text and the context. Raises `GuardrailTripped`.
+# Takes a text and the context. Raises `GuardrailTripped`; an answer, such as False, would pass for a yes.
 Guardrail = Callable[[str, ToolContext[Any]], Awaitable[None] | None]
 # Takes the answer and the context, and returns the answer, possibly changed. Raises `ToolError` with what is wrong.
 Validator = Callable[[Any, ToolContext[Any]], Any]
@@ -62,10 +61,13 @@ class Validators(ShippedExtension[None]):
 async def _guard(guardrails: Sequence[Guardrail], option: str, text: str, run: ExtensionRun[None]) -> None:
     for guardrail in guardrails:
         try:
-            await _called(guardrail, option, text, run)
+            answer = await _called(guardrail, option, text, run)
         except GuardrailTripped as exc:
             exc.guardrail = exc.guardrail or getattr(guardrail, "__name__", type(guardrail).__name__)
             raise
+        if answer is not None:
+            name = getattr(guardrail, "__name__", type(guardrail).__name__)
+            raise NoAnswer(f"{option}: {name} gave a {type(answer).__name__}, not None: it raises what it refuses")
 
 
 async def _called(function: Callable[..., Any], option: str, value: Any, run: ExtensionRun[None]) -> Any:
@@ -73,7 +75,6 @@ async def _called(function: Callable[..., Any], option: str, value: Any, run: Ex
     seconds = CHECK_SECONDS
     asked = HandedIn(function, arguments, option, "ChatClient", seconds=seconds, grace=run.grace, on_left=run.on_left)
     answer = await called(asked)
-    if inspect.isgenerator(answer) or inspect.isasyncgen(answer):
-        raise NoAnswer(f"{asked.label} gave a generator, so that it has checked nothing")
+    refuse_generator(answer, asked.label)
     refuse_awaitables(answer)
     return answer

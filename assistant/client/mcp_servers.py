@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import math
 from collections import defaultdict
@@ -42,7 +43,7 @@ from assistant.mcp_client import (
 from assistant.mcp_client.remote_tool import local_name
 from assistant.mcp_client.shared_context import CONTEXT_KEYS, EXTRA, meta_of
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called, positional_mistake
+from assistant.toolkit.calls.gate import HandedIn, ask, ask_all, called, is_generator, positional_mistake
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 from assistant.toolkit.text import stripped, trimmed
@@ -170,6 +171,8 @@ class McpServer:
         if callable(self.only):
             if mistake := positional_mistake(self.only, 1):
                 raise TypeError(f"only of an MCP server {mistake}.")
+            if is_generator(self.only):
+                raise TypeError("only of an MCP server is a generator, and must return its answer.")
         elif self.only is not None and (isinstance(self.only, str) or not isinstance(self.only, Collection)):
             given = type(self.only).__name__
             raise TypeError(f"only of an MCP server must be a list of names or a function of a tool, not {given}.")
@@ -452,6 +455,8 @@ async def _offered(server: McpServer, definitions: Sequence[ToolDefinition]) -> 
     for definition, (answer,) in zip(definitions, await ask_all(asked), strict=True):
         if answer.problem:
             logger.error("only of McpServer %s", answer.problem, exc_info=answer.error)
+        elif inspect.isgenerator(answer.value) or inspect.isasyncgen(answer.value):
+            logger.error("only of McpServer gave a generator, which is no answer")
         elif answer.value:
             offered.append(definition)
     return offered

@@ -116,6 +116,22 @@ async def test_a_guardrail_whose_answer_is_to_be_awaited_is_awaited(option: str,
         await scripted("Hello.", **{option: [guardrail]}).call("Hi")
 
 
+async def says_no(text: str, context: ToolContext) -> Any:
+    return False
+
+
+@pytest.mark.parametrize("option", ["input_guardrails", "output_guardrails"])
+@pytest.mark.parametrize(
+    "answer", [says_no, lambda *given: False, lambda *given: True, lambda *given: {"tripped": True}]
+)
+async def test_a_guardrail_that_answers_in_place_of_raising_ends_the_turn_by_its_name(
+    option: str, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(RunFailed, match="Something went wrong on our side"):
+        await scripted("Hello.", **{option: [answer]}).call("Hi")
+    assert option in caplog.text and "not None" in caplog.text
+
+
 async def longer(answer: str, context: ToolContext) -> str:
     if len(answer) < 5:
         raise ToolError("Too short.")

@@ -52,6 +52,20 @@ async def test_headers_go_with_every_request(outsider: Outside) -> None:
         await asking.call("Say it")
 
 
+def yields(definition: Any) -> Any:
+    yield False
+
+
+async def test_a_choice_of_tools_that_yields_chooses_none(outsider: Outside) -> None:
+    with pytest.raises(TypeError, match="only of an MCP server is a generator"):
+        McpServer(url=outsider.url, only=yields)
+    server = McpServer(url=outsider.url, only=lambda definition: yields(definition))  # noqa: PLW0108 - no generator itself
+    asking, model = client("Done.", tools=[server])
+    await asking.call("Hi")
+    await asking.aclose()
+    assert not model.requests[0].tools
+
+
 @pytest.mark.slow
 async def test_a_program_is_a_server_too() -> None:
     asking, _ = client(ToolCall("", "out__echo", '{"text": "hello"}'), "Done.", tools=[echo])

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Annotated, Any, NamedTuple
 
 import pytest
@@ -19,6 +20,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
+    PrivateAttr,
     SecretStr,
     WrapValidator,
     field_validator,
@@ -202,6 +204,29 @@ async def test_their_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     held.set()
 
 
+class Currency(Enum):
+    EURO = "EUR"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        not_on_the_loop(value)
+        return cls.EURO
+
+
+class Stamped(BaseModel):
+    total: int = 0
+    _made: Any = PrivateAttr(default_factory=lambda: not_on_the_loop(1))
+
+
+@pytest.mark.parametrize(("annotation", "value"), [(Currency, "USD"), (Stamped, {"total": 1}), (list[Stamped], [{}])])
+async def test_what_makes_a_value_of_a_type_runs_in_a_thread_too(annotation: Any, value: Any) -> None:
+    await tool_of(annotation).call({"number": value}, CONTEXT)
+
+
+class Shades(Enum):
+    RED = "red"
+
+
 class Point(NamedTuple):
     x: int
     y: int
@@ -214,7 +239,7 @@ class Plain(BaseModel):
 
 
 @pytest.mark.parametrize(
-    "annotation", [int, Plain, Annotated[str, Field(max_length=3)], Annotated[str, AfterValidator(str.strip)]]
+    "annotation", [int, Plain, Shades, Annotated[str, Field(max_length=3)], Annotated[str, AfterValidator(str.strip)]]
 )
 async def test_plain_types_are_validated_on_the_loop(annotation: Any) -> None:
     signature = tool_of(annotation).signature

@@ -15,7 +15,7 @@ from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import OnLeft, is_generator, positional_mistake
+from assistant.toolkit.calls.gate import OnLeft, discard, is_generator, positional_mistake
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.logs import log_extra
@@ -152,6 +152,8 @@ class Extension(Generic[State]):
 
     def acts(self, context: ToolContext[Any], messages: Sequence[Message]) -> bool:
         """Return whether it acts in a run, which is asked once, when the run opens. It must wait for nothing.
+
+        One that guards acts as well where this gives anything but True or False.
 
         Args:
             messages: the conversation, the system prompt first.
@@ -306,10 +308,16 @@ def acting(
 
 def _acts(extension: Extension[Any], context: ToolContext[Any], messages: Sequence[Message]) -> bool:
     try:
-        return bool(extension.acts(context, messages))
+        answer: object = extension.acts(context, messages)
     except Exception:
         logger.exception("The extension %s failed in acts", extension.name, extra=log_extra(context))
         return extension.guards
+    if isinstance(answer, bool):
+        return answer
+    discard(answer)
+    sentence = "The extension %s gave a %s in acts, not True or False"
+    logger.error(sentence, extension.name, type(answer).__name__, extra=log_extra(context))
+    return extension.guards
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import FunctionType, MethodType
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
 
 from cachetools import TTLCache
 
@@ -39,11 +42,12 @@ class Cache:
     """Caches the results of idempotent, read-only tools.
 
     A result is returned only to a call with the same function, arguments and language, the same values in a method's
-    object and in context variables, and the same tenant, user, assistant, settings, secrets, `extra` and `deps` in its
-    context. No result is kept of a call in which the tool, or an interceptor within the cache, has read something else
-    of the context, such as the history or the thread, or has read an object that may change, such as a connection. Nor
-    where such an object has the method or is the value of a context variable, nor where an interceptor within the cache
-    calls the tool with another context or other arguments.
+    object, in variables that the function closes over and in context variables, and the same tenant, user, assistant,
+    settings, secrets, `extra` and `deps` in its context. No result is kept of a call in which the tool, or an
+    interceptor within the cache, has read something else of the context, such as the history or the thread, or has read
+    an object that may change, such as a connection. Nor where such an object has the method or is the value of such a
+    variable, nor where an interceptor within the cache calls the tool with another context or other arguments. What is
+    read elsewhere, such as in a module's variables or a database, may be as old as the result.
 
     Args:
         seconds: how long a result is valid.
@@ -100,9 +104,38 @@ def _identity(tool: Tool) -> Hashable:
 
 
 def _owner_key(tool: Tool) -> ValueKey:
-    """Return the key of the object that a tool's method or callable object reads; that of None for a function."""
+    """Return the key of what a tool has besides its code: its method's or callable object, what it closes over."""
     handler = tool.handler
-    return key_of(getattr(handler, "__self__", None) if isinstance(handler, FunctionType | MethodType) else handler)
+    if not isinstance(handler, FunctionType | MethodType):
+        return key_of(handler)
+    return _joined([key_of(getattr(handler, "__self__", None)), _closure_key(handler, set())])
+
+
+def _closure_key(function: FunctionType | MethodType, seen: set[int]) -> ValueKey:
+    """Return the key of the variables that a function closes over; `seen` has the functions that are read already."""
+    held: list[ValueKey] = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # a variable that is not set yet
+            held.append(_held_key(cell.cell_contents, seen))
+    return _joined(held)
+
+
+def _held_key(value: Any, seen: set[int]) -> ValueKey:
+    """Return the key of a variable. Code in it is itself, with what it closes over in turn."""
+    if isinstance(value, partial):
+        return _joined([_held_key(value.func, seen), key_of(value.args), key_of(value.keywords)])
+    if isinstance(value, FunctionType | type | ModuleType):
+        itself = ValueKey(key_of(value).key, is_exact=True)
+        if not isinstance(value, FunctionType) or id(value) in seen:
+            return itself
+        seen.add(id(value))
+        return _joined([itself, _closure_key(value, seen)])
+    return key_of(value)
+
+
+def _joined(keys: Iterable[ValueKey]) -> ValueKey:
+    joined = tuple(keys)
+    return ValueKey(tuple(key.key for key in joined), all(key.is_exact for key in joined))
 
 
 def _variables_key() -> ValueKey:

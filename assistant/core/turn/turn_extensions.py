@@ -22,7 +22,7 @@ from assistant.core.values.events import Event
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool, ToolError
-from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.calls.gate import HandedIn, called, refuse_generator
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.translation import gettext
 
@@ -87,18 +87,19 @@ class TurnExtensions:
     async def _call(self, extension: Extension[Any], hook: str, *arguments: Any, kind: type | None = None) -> Any:
         if isinstance(extension, ShippedExtension):
             return await getattr(extension, hook)(*arguments)
-        return await called(
-            HandedIn(
-                getattr(extension, hook),
-                arguments,
-                hook,
-                extension.name,
-                kind,
-                extension.seconds,
-                self._plan.calls.grace,
-                self._transcript.timeline.leave,
-            )
+        asked = HandedIn(
+            getattr(extension, hook),
+            arguments,
+            hook,
+            extension.name,
+            kind,
+            extension.seconds,
+            self._plan.calls.grace,
+            self._transcript.timeline.leave,
         )
+        answer = await called(asked)
+        refuse_generator(answer, asked.label)
+        return answer
 
     @contextmanager
     def _failures(self, extension: Extension[Any], hook: str, code: str) -> Iterator[None]:

@@ -140,6 +140,12 @@ def is_generator(function: Any) -> bool:
     return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in candidates)
 
 
+def refuse_generator(value: object, label: str) -> None:
+    """Raise `NoAnswer` for a generator in place of an answer: the body of the function has not run."""
+    if inspect.isgenerator(value) or inspect.isasyncgen(value):
+        raise NoAnswer(f"{label} gave a generator, so that it has checked nothing")
+
+
 def refuse_async(function: Callable[..., Any], name: str) -> None:
     """Raise `TypeError` for an async function, where nothing can be awaited; `name` says what it was handed in as."""
     if is_async(function):

@@ -9,6 +9,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -47,11 +48,14 @@ def _functions(schema: Any) -> Iterator[Any]:
 
 
 def _methods(schema: dict[str, Any], cls: type) -> Iterator[Any]:
-    """Yield the methods of a class that pydantic calls when it makes a value of it."""
+    """Yield the functions of a class that pydantic, or Python, calls when a value of it is made."""
     after = schema.get("post_init")
     names = ["__post_init__" if after is True else str(after)] if after else []
     names += ["__init__"] if schema.get("custom_init") else []
+    names += ["_missing_"] if issubclass(cls, Enum) else []
     yield from (method for name in names if (method := getattr(cls, name, None)) is not None)
+    private: dict[str, Any] = getattr(cls, "__private_attributes__", {})
+    yield from (one.default_factory for one in private.values() if one.default_factory is not None)
 
 
 def _is_async(function: Any) -> bool:

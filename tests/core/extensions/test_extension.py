@@ -12,7 +12,15 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, Extension, ExtensionRun, GuardrailTripped, InvalidExtension, ToolCall
+from assistant.client import (
+    ChatClient,
+    Extension,
+    ExtensionRun,
+    GuardrailTripped,
+    InvalidExtension,
+    RunFailed,
+    ToolCall,
+)
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import acting
 from assistant.core.llm.protocol import ModelError
@@ -321,6 +329,49 @@ def test_a_hook_or_an_attribute_that_cannot_be_used_is_refused_when_the_client_i
 def test_other_methods_and_attributes_of_an_extension_are_its_own(own: dict[str, Any]) -> None:
     made = type("Own", (Extension,), own)
     ChatClient(model=ScriptedModel("Hi"), extensions=[made()])
+
+
+def yields(self: Any, *given: Any) -> Any:
+    raise GuardrailTripped("No.")
+    yield
+
+
+async def yields_later(self: Any, *given: Any) -> Any:
+    raise GuardrailTripped("No.")
+    yield
+
+
+@pytest.mark.parametrize("function", [yields, yields_later])
+@pytest.mark.parametrize("hook", ["opened", "after_reply", "check_answer"])
+async def test_a_guard_that_gives_a_generator_ends_the_turn(hook: str, function: Any) -> None:
+    guard = type("Guard", (Extension,), {"guards": True, hook: lambda *given: function(*given)})()  # noqa: PLW0108 - it yields nothing itself
+    with pytest.raises(RunFailed, match="Something went wrong on our side"):
+        await ChatClient(model=ScriptedModel("Hi"), extensions=[guard]).call("Hi")
+
+
+async def not_here(self: Any, context: Any, messages: Any) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("answer", [None, 1, "no", not_here])
+@pytest.mark.parametrize("guards", [True, False])
+async def test_an_extension_that_does_not_say_whether_it_acts_does_if_it_guards(
+    answer: Any, guards: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def acts(self: Any, context: Any, messages: Any) -> Any:
+        return answer(self, context, messages) if callable(answer) else answer
+
+    def opened(self: Any, run: Any) -> None:
+        raise GuardrailTripped("No.")
+
+    unsure = type("Unsure", (Extension,), {"acts": acts, "guards": guards, "opened": opened})()
+    client = ChatClient(model=ScriptedModel("Hi"), extensions=[unsure])
+    if guards:
+        with pytest.raises(RunFailed, match=r"No\."):
+            await client.call("Hi")
+    else:
+        assert (await client.call("Hi")).text == "Hi"
+    assert "The extension Unsure gave a " in caplog.text
 
 
 async def test_only_those_that_say_so_act_in_assistants_that_are_called() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -58,19 +59,28 @@ class Connection:
         self.owner = owner
 
 
+# How often the tool of each reader was called: not in the reader, which its tool would read.
+READS: list[int] = []
+
+
 class Reader:
     """Has a tool that returns what `read` finds in its context."""
 
     def __init__(self, read: Callable[[ToolContext], object]) -> None:
-        self.calls = 0
+        number = self._number = len(READS)
+        READS.append(0)
 
         @tool(read_only=True, idempotent=True)
         async def look(context: ToolContext) -> str:
             """Look at the context."""
-            self.calls += 1
+            READS[number] += 1
             return str(read(context))
 
         self.tool = look
+
+    @property
+    def calls(self) -> int:
+        return READS[self._number]
 
     async def look_with(self, cache: Cache, *inner: ToolInterceptor, **given: Any) -> str:
         """Return the result of a client's call that has these settings."""
@@ -331,6 +341,38 @@ async def test_an_object_that_has_changed_is_read_again(kind: Any, is_method: bo
         owner.owner = name
         turn = await run_script([ToolCall("", "look", "{}"), "ok"], look, interceptors=(cache,))
         assert turn.results == [name]
+
+
+@pytest.mark.parametrize("kind", [str, Shelf, Connection])
+@pytest.mark.parametrize("is_wrapped", [False, True])
+async def test_what_a_tool_closes_over_is_read_again_when_it_has_changed(kind: Any, is_wrapped: bool) -> None:
+    owner = kind("ann")
+    asked = functools.partial(lambda given: str(getattr(owner, "owner", owner)) + given, "!")
+    now = (lambda: asked()) if is_wrapped else asked  # noqa: PLW0108 - a function within a function
+    look = Tool.from_function(lambda: now(), name="look", description="Look.", read_only=True, idempotent=True)  # noqa: PLW0108
+    cache, found = Cache(), []
+    for name in ("ann", "bob"):
+        if kind is str:
+            owner = name
+        else:
+            owner.owner = name
+        turn = await run_script([ToolCall("", "look", "{}"), "ok"], look, interceptors=(cache,))
+        found += turn.results
+    assert found == ["ann!", "bob!"]
+
+
+async def test_equal_values_that_a_tool_closes_over_share_a_result() -> None:
+    cache, shelf = Cache(), Shelf("ann", ["Owls"])
+
+    def books() -> int:
+        CALLS.append(0)
+        return len(shelf.books)
+
+    look = Tool.from_function(lambda: books(), name="look", description="Look.", read_only=True, idempotent=True)  # noqa: PLW0108
+    for _ in range(2):
+        await run_script([ToolCall("", "look", "{}"), "ok"], look, interceptors=(cache,))
+        shelf = Shelf("ann", ["Owls"])
+    assert len(CALLS) == 1
 
 
 ACCOUNT = Counter("ann")
