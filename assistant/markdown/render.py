@@ -100,6 +100,11 @@ def render_block(source: str) -> str:
     return _CLEANER.clean(rendered)
 
 
+def parse(source: str) -> list[Token]:
+    """Return the tokens of a Markdown block, which must be no longer than `MAX_BLOCK_CHARACTERS`."""
+    return _MARKDOWN.parse(source)
+
+
 def _is_too_expensive(source: str) -> bool:
     """Return whether parsing would take too long, which only hostile text does."""
     if source.lstrip().startswith(("```", "~~~")):

@@ -304,7 +304,8 @@ class Follower:
             time_slice = TimeSlice()
             for message_id, text in snapshot.texts:
                 is_open = message_id in snapshot.open_texts
-                for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
+                is_cut = not is_open and message_id in snapshot.cut_texts
+                for block in await self._renderer.catch_up(message_id, text, is_open=is_open, is_cut=is_cut):
                     await self._send(snapshot.encoder.frame(block, snapshot.position.seq))
                 await time_slice.pause()
         for frame in snapshot.frames[snapshot.head :]:

@@ -35,6 +35,7 @@ def snapshot_of(number: int, seq: int, *, is_end: bool = False, texts: Sequence[
         texts=[(f"m{place}", text) for place, text in enumerate(texts)],
         is_end=is_end,
         open_texts=frozenset(),
+        cut_texts=frozenset(),
     )
 
 

@@ -20,6 +20,7 @@ from assistant.contrib.shares.links import (
     shares_of,
 )
 from assistant.contrib.shares.models import ConversationShare
+from assistant.markdown.cut_text import close_text
 from assistant.markdown.render import render_blocks
 from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
@@ -55,7 +56,8 @@ def _html(message: SharedMessage) -> str:
     """Return an assistant's message as the sanitised HTML that the chat shows too."""
     if message.is_user:
         return ""
-    return mark_safe("".join(render_blocks(message.text)))  # noqa: S308 - `render_block` sanitises  # nosec B308 B703
+    text = close_text(message.text) if message.is_partial else message.text
+    return mark_safe("".join(render_blocks(text)))  # noqa: S308 - `render_block` sanitises  # nosec B308 B703
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

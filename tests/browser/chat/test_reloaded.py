@@ -63,6 +63,35 @@ async def test_the_widget_marks_cut_and_stopped_answers_after_a_reload(
     await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
 
 
+async def test_the_marks_of_a_stopped_answer_are_closed(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=["First.\n\nAll of it is **much too late", fake_provider.gate()])
+    await ask(page, "Go on")
+    bold = last_answer(page).locator("strong", has_text="much too late")
+    await expect(bold).to_be_visible()
+    await page.get_by_role("button", name="Stop the answer").click()
+    for _ in range(2):
+        await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+        await expect(bold).to_be_visible()
+        await expect(last_answer(page).locator("p").last).to_have_text("All of it is much too late")
+        await page.reload()
+
+
+async def test_the_marks_of_an_answer_that_is_stopped_in_the_widget_are_closed(
+    shop: Shop, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply(chunks=["See [the guide](https://example", fake_provider.gate()])
+    page = await shop.visit()
+    await open_widget(page)
+    await ask_widget(page, "Go on")
+    await expect(page.locator(".answer").last).to_have_text("See the guide")
+    await page.get_by_role("button", name="Stop").click()
+    await done(page)
+    await expect(page.locator(".answer").last).to_have_text("See the guide")
+    await page.reload()
+    await open_widget(page)
+    await expect(page.locator(".answer").last).to_have_text("See the guide")
+
+
 WRITTEN_AGAIN = "Cut off, and written again below"
 
 

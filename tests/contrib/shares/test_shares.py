@@ -64,6 +64,13 @@ def test_why_an_answer_is_not_whole_is_said(
     assert f'<p class="stopped">{shown}</p>' in text
 
 
+def test_an_answer_that_was_cut_off_shows_no_open_marks(alice_calls: Caller, cast: Cast, talk: Conversation) -> None:
+    run = make_run(talk, status="cancelled")
+    talk.messages.filter(position=2).update(is_partial=True, run=run, content="It is **much too la")
+    _, text = page_of(cast.amy, share(alice_calls, talk))
+    assert "It is <strong>much too la</strong>" in text
+
+
 @pytest.mark.parametrize(
     ("reason", "shown"), [("length", "reached the model&#x27;s length limit"), ("content_filter", "content filter")]
 )

@@ -131,7 +131,8 @@ class Snapshot:
         frames: the frames to send; the first `head` of them precede the run's last event, if it has ended.
         position: where the log continues after the snapshot.
         texts: the id and Markdown of the assistant's messages in it.
-        open_texts: the ids of messages that are not complete.
+        open_texts: the ids of messages that are still being written.
+        cut_texts: the ids of messages that were cut off.
         is_end: whether the run has ended.
         encoder: encodes further events of the run.
     """
@@ -142,6 +143,7 @@ class Snapshot:
     position: Position
     texts: list[tuple[str, str]]
     open_texts: frozenset[str]
+    cut_texts: frozenset[str]
     is_end: bool
 
 
@@ -184,6 +186,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
         open_texts=frozenset(
             without_part(event.message_id) for event in transcript.open_events() if isinstance(event, TextMessageStart)
         ),
+        cut_texts=frozenset(message["id"] for message in messages if message.get("metadata", {}).get("partial")),
     )
 
 

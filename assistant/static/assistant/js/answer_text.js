@@ -23,6 +23,7 @@ export class AnswerText {
   #closedLength = 0;
   #blockCount = 0;
   #newBlocks = [];
+  #last = { html: "", nodes: [] };
   #isStale = false;
   #isPatient = true;
   #isCostly = false;
@@ -67,19 +68,29 @@ export class AnswerText {
     this.#length = whole.length;
     this.#closedLength = this.#blockCount = 0;
     this.#newBlocks = [];
+    this.#last = { html: "", nodes: [] };
     this.#closed.replaceChildren();
     this.#change();
   }
 
-  /** Add a rendered block. Ignores repeated blocks. */
+  /** Add a rendered block, or replace the last one: that of an answer that was cut off comes again with its marks
+   * closed. Ignores other repeated blocks. */
   close({ index, html, length }) {
-    if (index !== this.#blockCount) return;
+    const isAgain = index === this.#blockCount - 1 && html !== this.#last.html;
+    if (index !== this.#blockCount && !isAgain) return;
     const nodes = this.#nodesOf(html);
     if (!nodes) return;
-    this.#blockCount += 1;
-    this.#closedLength = Math.min(this.#length, this.#closedLength + length);
     for (const head of nodes.querySelectorAll("[data-code] > .code-head")) this.#decorate(head);
     drawFormulas(nodes);
+    const before = this.#last.nodes;
+    this.#last = { html, nodes: [...nodes.childNodes] };
+    if (isAgain) {
+      before[0]?.before(nodes);
+      for (const node of before) node.remove();
+      return;
+    }
+    this.#blockCount += 1;
+    this.#closedLength = Math.min(this.#length, this.#closedLength + length);
     this.#newBlocks.push(nodes);
     this.#change();
   }

@@ -130,6 +130,12 @@ def test_answers_are_rendered_as_for_members_and_never_as_html_of_the_model(amys
     assert "**not bold**" in text
 
 
+def test_an_answer_that_was_cut_off_shows_no_open_marks(amys: Client, cast: Cast) -> None:
+    run = say_something(cast)
+    Message.objects.filter(run=run, role="assistant").update(content="It is **much too la", is_partial=True)
+    assert "It is <strong>much too la</strong>" in page(amys, run)
+
+
 def test_a_rating_and_the_calls_of_a_message_stand_beside_it(amys: Client, cast: Cast) -> None:
     run = say_something(cast)
     message = Message.objects.get(run=run, role="assistant")

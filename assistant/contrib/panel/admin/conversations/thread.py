@@ -16,6 +16,7 @@ from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.reports.thread import Exchange, ShownMessage, Thread
 from assistant.contrib.panel.reports.waterfall import FAILED, WAITING, Step, Waterfall
+from assistant.markdown.cut_text import close_text
 from assistant.markdown.render import render_blocks
 from assistant.models import Conversation, Message, Run, ToolCall
 from assistant.services.conversations.tool_switch import ALL_TOOLS
@@ -50,10 +51,11 @@ def _shown(exchange: Exchange) -> dict[str, Any]:
 
 def _message(message: ShownMessage) -> dict[str, Any]:
     is_answer = message.row.role == Message.Role.ASSISTANT
+    text = close_text(message.row.content) if message.row.is_partial else message.row.content
     return {
         "row": message.row,
         "is_answer": is_answer,
-        "blocks": markdown_html(message.row.content) if is_answer else [],
+        "blocks": markdown_html(text) if is_answer else [],
         "calls": message.calls,
         "feedback": message.feedback,
     }
