@@ -123,7 +123,7 @@ test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the
 TOOLS := .venv-tools
 LOCK := $(TOOLS)/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock" --all-extras \
-	--group site
+	--group site --group runserver
 
 $(TOOLS)/.installed:
 	@$(PYTHON) -m venv $(TOOLS)
@@ -133,9 +133,10 @@ $(TOOLS)/.installed:
 messages: $(VENV)/.installed-dev  ## Bring the catalogues of translations up to date with the sources, and compile them
 	@$(BIN)/python -m tests.translation
 
-lock: $(TOOLS)/.installed  ## Pin all dependencies, with hashes, as pyproject.toml asks for them (ARGS=--upgrade: the newest)
+lock: $(TOOLS)/.installed $(BIN)/python  ## Pin all dependencies, and those of each extra, with hashes, as pyproject.toml asks for them (ARGS=--upgrade: the newest)
 	@$(LOCK) $(ARGS) --output-file requirements.txt
 	@$(LOCK) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+	@$(BIN)/python -m tests.site.extra_locks $(TOOLS)/bin/uv
 
 DIST ?= dist
 
