@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from assistant.models import Assistant, Conversation, Run
+from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
 
 MAX_IMPORT_BYTES = 4 * 1024 * 1024
@@ -54,11 +56,23 @@ def import_conversation(*, member: Member, content: bytes) -> Conversation:
     newest = Conversation.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, created_at__gte=since)
     if newest.count() >= MAX_PER_MINUTE:
         raise ImportRefused(_("Too many conversations were made just now. Try again in a minute."))
-    assistants = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True).order_by("pk")
+    assistants = (
+        Assistant.objects.select_related("tenant").filter(tenant_id=member.tenant_id, is_active=True).order_by("pk")
+    )
     assistant = assistants.filter(slug=export.get("assistant", "")).first() or assistants.first()
     if assistant is None:
         raise ImportRefused(_("There is no assistant to go on with it."))
-    return _store(member, assistant, str(export.get("title", ""))[:200], list(_texts(export)))
+    texts = list(_texts(export))
+    with transaction.atomic():
+        made = _store(member, assistant, str(export.get("title", ""))[:200], texts)
+        audit_trail.record(
+            actor=get_user_model()._base_manager.get(pk=member.user_id),
+            action="conversation.import",
+            target=f"conversation {made.pk}",
+            tenant=assistant.tenant,
+            details={"messages": len(texts)},
+        )
+    return made
 
 
 def _read(content: bytes) -> dict[str, Any]:
@@ -81,7 +95,6 @@ def _texts(export: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield one["role"], one["content"]
 
 
-@transaction.atomic
 def _store(member: Member, assistant: Assistant, title: str, texts: list[tuple[str, str]]) -> Conversation:
     made = Conversation.objects.create(
         tenant_id=member.tenant_id,

@@ -9,7 +9,7 @@ import pytest
 from assistant.contrib.conversation_exports import imports
 from assistant.contrib.conversation_exports.export import as_json
 from assistant.contrib.conversation_exports.imports import ImportRefused, import_conversation
-from assistant.models import Conversation, Message
+from assistant.models import AuditEntry, Conversation, Message
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import make_conversation, make_message
@@ -42,6 +42,17 @@ def test_an_export_becomes_a_conversation_of_the_member(alice: Member, export: d
     assert (made.tenant_id, made.user_id, made.title) == (alice.tenant_id, alice.user_id, "Parcels")
     texts = list(made.messages.order_by("position").values_list("role", "content", "sources"))
     assert texts == [("user", "Where is it?", [imports.IMPORTED]), ("assistant", "On its way.", [imports.IMPORTED])]
+
+
+def test_the_audit_says_who_has_imported_what(alice: Member, cast: Cast, export: dict[str, object]) -> None:
+    made = import_conversation(member=alice, content=encoded(export))
+    with pytest.raises(ImportRefused):
+        import_conversation(member=alice, content=b"[]")
+    entry = AuditEntry.objects.get(tenant=cast.acme)
+    assert (entry.action, entry.actor_id, entry.target) == (
+        "conversation.import", cast.alice.pk, f"conversation {made.pk}",
+    )  # fmt: skip
+    assert entry.details == {"messages": 2}
 
 
 def test_a_changed_export_is_refused(alice: Member, export: dict[str, object]) -> None:
