@@ -46,6 +46,7 @@ from assistant.client.turns import (
     thread_id_of,
 )
 from assistant.core.conversation.summary import summarise
+from assistant.core.extensions.asides import model_for_asides
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.extensions.request_choice import RequestChoice
@@ -353,7 +354,8 @@ class ChatClient(Generic[Deps]):
 
     async def compact(self, history: Sequence[Message], *, tokens: int) -> list[Message]:
         """Summarise the older part of a long conversation, for the `history` of the next call. Raises `ModelError`."""
-        return await summarise(self.model, history, tokens=tokens)
+        acting_here = acting(self._extensions, context_of(self._context, "", ""), history)
+        return await summarise(model_for_asides(self.model, acting_here), history, tokens=tokens)
 
     def session(self, conversation: str, *, context: Mapping[str, Any] | None = None) -> Session:
         """Return a conversation in the client's store: its events, and compactions that can be undone.
@@ -367,7 +369,8 @@ class ChatClient(Generic[Deps]):
         if not isinstance(self._store, EventStore):
             raise ValueError("Sessions need an EventStore as the client's store, such as InMemoryStore().")
         values = context_of({**self._context, **(context or {})}, conversation, "")
-        return Session(self._store, key_of(conversation, values), self.model)
+        model = model_for_asides(self.model, acting(self._extensions, values, ()))
+        return Session(self._store, key_of(conversation, values), model)
 
     async def execute(
         self, reply: ChatReply[Any], *, decisions: Mapping[str, Decision] | None = None
@@ -407,8 +410,7 @@ class ChatClient(Generic[Deps]):
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
-        store = self._store if conversation else None
-        run_id = uuid.uuid4().hex
+        store, run_id = self._store if conversation else None, uuid.uuid4().hex
         context = replace(
             context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
             deps=settings.get("deps", self._deps),
@@ -430,9 +432,7 @@ class ChatClient(Generic[Deps]):
                 raise
             # The turn fails at its beginning: no time is left.
             toolset = FixedToolset([])
-            tools = []
-            stored = ()
-            store = None
+            tools, stored, store = [], (), None
         new = with_files(
             (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),

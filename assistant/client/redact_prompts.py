@@ -13,7 +13,7 @@ from assistant.core.values.untrusted import is_summary
 
 
 class RedactPrompts(Extension[None]):
-    """Hides personal data from models: in all that they are sent but the system prompt.
+    """Hides personal data from models: in all that they are sent but the system prompt, for summaries and titles too.
 
     The conversation itself, and the arguments that tools get, stay as they are. Files are not looked into. A turn that
     cannot be redacted ends.
@@ -30,6 +30,9 @@ class RedactPrompts(Extension[None]):
         self._redaction = Redaction(patterns or PRIVATE, mark)
 
     async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:
+        return await self.before_aside(request)
+
+    async def before_aside(self, request: ModelRequest) -> ModelRequest:
         return replace(request, messages=[self._redacted(message) for message in request.messages])
 
     def _redacted(self, message: Message) -> Message:

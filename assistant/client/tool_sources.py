@@ -202,7 +202,7 @@ class ToolSources:
         # What names tools that have settings or secrets, and by which option.
         self._named = {**dict.fromkeys(configs or (), "configs"), **dict.fromkeys(secrets or (), "secrets")}
         self._told: set[str] = set()
-        if all(isinstance(source, Tool) for source in self._sources):
+        if self._named and all(isinstance(source, Tool) for source in self._sources):
             self._check_names()
         if isinstance(augmentation, type):
             augmented(self._defaults.values(), augmentation)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from assistant.client import (
     ChatClient,
     EmulatedTools,
+    InMemoryStore,
     InvalidExtension,
     Message,
     RedactPrompts,
@@ -17,11 +18,16 @@ from assistant.client import (
     SafeguardWords,
     ToolCall,
 )
+from assistant.core.conversation.side_question import ask_aside
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED
+from assistant.services.runs.extensions.run_extension import FinishedRun
 from assistant.testing import ChatTester, answer_with
 from assistant.toolkit import ToolError, tool
 from tests.base import Cast
+from tests.core.scripted_turns import plan_for
 
 RAN: list[str] = []
 
@@ -64,6 +70,64 @@ async def test_answers_are_searched_unless_they_are_not() -> None:
 def test_words_are_needed(words: Any) -> None:
     with pytest.raises(ValueError, match="needs words"):
         SafeguardWords(words)
+
+
+class Unable(RedactPrompts):
+    """Fails where it should hide."""
+
+    name = "unable"
+
+    async def before_aside(self, request: ModelRequest) -> ModelRequest:
+        raise RuntimeError("canary")
+
+
+class UnableAddition(Unable):
+    """The same, but nothing depends on it."""
+
+    guards = False
+
+
+async def test_summaries_are_not_written_from_what_is_private() -> None:
+    long = [Message("user" if number % 2 == 0 else "assistant", "bob@example.com " * 200) for number in range(8)]
+    asking, model = client(*["Summary."] * 30, extensions=[RedactPrompts()], store=InMemoryStore())
+    short = await asking.compact(long, tokens=1_000)
+    assert len(short) < len(long)
+    session = asking.session("c1")
+    await asking.call(long, conversation="c1")
+    model.requests.clear()
+    await session.compact(tokens=100)
+    assert model.requests and not any("bob@" in str(request.messages) for request in model.requests)
+
+
+@pytest.mark.parametrize(("extension", "is_asked"), [(Unable(), False), (UnableAddition(), True)])
+async def test_a_request_beside_the_turn_is_not_sent_if_one_that_guards_fails(
+    extension: RedactPrompts, is_asked: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = [Message("user" if number % 2 == 0 else "assistant", "bob@example.com " * 200) for number in range(8)]
+    asking, model = client(*["Summary."] * 30, extensions=[extension])
+    if is_asked:
+        await asking.compact(long, tokens=1_000)
+    else:
+        with pytest.raises(ModelError, match=r"The extension unable failed\."):
+            await asking.compact(long, tokens=1_000)
+    assert bool(model.requests) == is_asked
+    assert f"The extension {extension.name} failed in before_aside" in caplog.text
+
+
+async def test_titles_and_summaries_of_a_run_are_asked_for_without_what_is_private() -> None:
+    plan = plan_for(["{}"], extensions=(RedactPrompts(),))
+    run = FinishedRun(cast("Any", None), plan, (), Timeline(), cast("Any", None), cast("Any", None))
+    await ask_aside(
+        run.answered_by.model,
+        question="Write to bob@example.com",
+        answer="Sent to bob@example.com.",
+        sources=(),
+        wants_title=True,
+        wants_questions=True,
+        on_usage=lambda name, usage: None,
+    )
+    (request,) = cast("ScriptedModel", plan.model).requests
+    assert request.messages[-1].content.count("[hidden]") == 2 and "bob@" not in str(request)
 
 
 async def test_models_are_not_sent_what_is_private() -> None:

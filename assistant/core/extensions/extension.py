@@ -39,6 +39,7 @@ HOOKS = (
     "check_answer",
     "result",
     "finished",
+    "before_aside",
 )
 # What the names of hooks begin with, here and elsewhere: a public method of an extension that does is meant as one.
 _MOMENTS = ("before_", "after_", "around_", "on_", "wrap_")
@@ -203,6 +204,10 @@ class Extension(Generic[State]):
     async def finished(self, run: ExtensionRun[State]) -> None:
         """Do what follows a turn that has ended by itself, well or not; nobody waits for it."""
 
+    async def before_aside(self, request: ModelRequest) -> ModelRequest:
+        """Return what is sent in place of a request beside the turn: for a summary, a title or further questions."""
+        return request
+
 
 def _refuse_misspelt(cls: type[Extension[Any]]) -> None:
     """Raise `InvalidExtension` for a method that is meant as a hook and would never be called, or an attribute."""
@@ -243,7 +248,7 @@ def with_hook(extensions: Iterable[Extension[Any]], hook: str) -> list[Extension
 
 def with_moments(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:
     """Return those extensions that have a hook at a moment of the turn, and not only around tool calls."""
-    return tuple([extension for extension in extensions if extension._hooks - {"around_tool"}])
+    return tuple([extension for extension in extensions if extension._hooks - {"around_tool", "before_aside"}])
 
 
 def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:

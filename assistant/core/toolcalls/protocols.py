@@ -266,7 +266,9 @@ class FixedToolset:
     ) -> None:
         self._tools = {tool.name: tool for tool in Registry(tools)}
         self._configs = {name: given_config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
-        self._secrets = {name: given_secrets(tool, (secrets or {}).get(name)) for name, tool in self._tools.items()}
+        self._secrets: dict[str, Mapping[str, str]] = {}
+        if secrets:
+            self._secrets = {name: given_secrets(tool, secrets.get(name)) for name, tool in self._tools.items()}
 
     async def offered(self) -> Sequence[Tool]:
         return list(self._tools.values())
@@ -280,7 +282,7 @@ class FixedToolset:
             return Admission(
                 None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
             )
-        config, secrets = self._configs[tool.name], self._secrets[tool.name]
+        config, secrets = self._configs[tool.name], self._secrets.get(tool.name, {})
         return Admission(tool, "on", "Given by the caller.", config, secrets, names, self._tools)
 
 

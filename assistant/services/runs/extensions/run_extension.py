@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.asides import model_for_asides
 from assistant.core.extensions.extension import ShippedExtension, State
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.messages import Message
@@ -30,9 +31,13 @@ class FinishedRun:
 
     @property
     def answered_by(self) -> Fallback:
-        """The model that answered, with its prices: a fallback answers to the end of a turn."""
+        """The model that answered, with its prices: a fallback answers to the end of a turn.
+
+        Its requests are as the extensions of the run have them sent beside the turn.
+        """
         plan = self.plan
-        return plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
+        found = plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
+        return replace(found, model=model_for_asides(found.model, plan.extensions))
 
 
 RUN_HOOKS = ("planned", "changed", "columns", "stored", "followed")
