@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import get_language_bidi
+from django.utils.translation import get_language_bidi, gettext
 
 from assistant.toolkit.bounded_json import TooDeep, load_json
 
@@ -59,3 +60,19 @@ def _refuse_constant(name: str) -> float:
 def isolated(name: str) -> str:
     """Return a name for a sentence, whose direction moves nothing around it in languages from right to left."""
     return f"\u2068{name}\u2069" if get_language_bidi() else name
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names one after another, divided as the reader's language divides them; "" for none."""
+    found = ""
+    for name in names:
+        found = gettext("%(names)s, %(name)s") % {"names": found, "name": name} if found else name
+    return found
+
+
+def in_one_sentence(parts: Iterable[str]) -> str:
+    """Return parts of a sentence one after another, divided by what is a semicolon in the reader's language."""
+    found = ""
+    for part in parts:
+        found = gettext("%(parts)s; %(part)s") % {"parts": found, "part": part} if found else part
+    return found

@@ -30,6 +30,11 @@ class Receipt(models.Model):
         _("claims without a call"), default=0, help_text=_("Actions that were claimed and that no call has done.")
     )
     tools = list_field(verbose_name=_("tools"), help_text=_("The tools that the run has called."))
+    is_checked = models.BooleanField(
+        _("checked"),
+        default=True,
+        help_text=_("Whether the answer was looked at in time."),
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:

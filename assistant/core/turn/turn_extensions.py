@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -175,8 +175,19 @@ class TurnExtensions:
     async def after_reply(self, reply: Reply) -> None:
         """Show the extensions what the model has answered."""
         for extension, run in self._with("after_reply"):
-            with self._failures(extension, "after_reply", "provider_error"), self._deadline:
+            limit = self._deadline if reply.tool_calls else self._limit_after(extension)
+            with self._failures(extension, "after_reply", "provider_error"), limit:
                 await self._call(extension, "after_reply", run, reply)
+
+    def _limit_after(self, extension: Extension[Any]) -> AbstractContextManager[None]:
+        """Return the time limit of a hook that comes after a complete answer.
+
+        An extension that does not guard can do without its hook: its time is its own, and what it took is not missing
+        to the others.
+        """
+        if extension.guards:
+            return self._deadline
+        return nullcontext() if self._deadline.has_passed else self._deadline.paused()
 
     async def check_answer(self, text: str, message_id: str) -> Event | None:
         """Check a complete answer. Returns the event that marks it as not accepted: then the model is asked again.
@@ -188,14 +199,14 @@ class TurnExtensions:
         for extension, run in self._with("check_answer"):
             run.text = text
             try:
-                with self._failures(extension, "check_answer", "provider_error"), self._deadline:
+                with self._failures(extension, "check_answer", "provider_error"), self._limit_after(extension):
                     answer = await self._call(extension, "check_answer", run, answer)
             except ToolError as exc:
                 return self._to_repair(extension, exc, message_id)
         if answer is not text:
             self._transcript.output = answer
         for extension, run in self._with("result"):
-            with self._failures(extension, "result", "provider_error"), self._deadline:
+            with self._failures(extension, "result", "provider_error"), self._limit_after(extension):
                 self._transcript.result = await self._call(extension, "result", run, answer)
         return None
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
+from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services import tying
+from assistant.contrib.receipts.services.counting import counts_of
+from assistant.contrib.receipts.services.readers import for_readers_of_a_link
 from assistant.contrib.receipts.services.reading import shown_receipts
 from assistant.contrib.receipts.services.receipt import MadeReceipt, make_receipt
+from assistant.contrib.receipts.services.telling import note_of
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Document, Run
 from assistant.providers.scripted import ScriptedModel
@@ -100,15 +106,37 @@ def test_the_marks_come_at_once_before_the_end(cast: Cast) -> None:
     assert kinds[-2:] == ["answer.receipts", "RUN_FINISHED"] and kinds.count("answer.receipts") == 1
 
 
-def test_a_matching_that_fails_fails_no_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*arguments: Any, **options: Any) -> MadeReceipt:
-        raise OverflowError("date value out of range")
+def fails(*arguments: Any, **options: Any) -> MadeReceipt:
+    raise OverflowError("date value out of range")
 
+
+def outlasts_the_run(*arguments: Any, steps: Steps, **options: Any) -> MadeReceipt:
+    while not steps.is_spent:
+        time.sleep(0.01)
+    return MadeReceipt([], [])
+
+
+@pytest.mark.parametrize("make", [fails, outlasts_the_run])
+def test_a_receipt_that_cannot_be_made_changes_no_run_and_says_so(
+    make: Any, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tying.warm_up()
-    monkeypatch.setattr(tying, "make_receipt", fails)
-    answer = ask(cast, [parcel(), "It weighs 12.5 kg."])
-    assert answer.text == "It weighs 12.5 kg." and answer.events[-1]["type"] == "RUN_FINISHED"
-    assert not Receipt.objects.exists()
+    Assistant.objects.update(max_seconds=1)
+    monkeypatch.setattr(tying, "make_receipt", make)
+    monkeypatch.setattr(tying, "SECONDS", 1.2)
+    said = "It weighs 12.5 kg. " * 400
+    answer = ask(cast, [parcel(), said])
+    assert answer.text == said and answer.events[-1]["type"] == "RUN_FINISHED"
+    assert receipt_of(answer)["notChecked"] and not receipt_of(answer)["marks"]
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    run = Run.objects.get()
+    receipt = shown_receipts(member=member, runs=[run])[run.pk]
+    assert receipt["notChecked"] and for_readers_of_a_link(receipt)["notChecked"]
+    assert note_of(receipt) == "It was not checked where this answer's values come from."
+    (about,) = answer_details(member=member, thread_id=run.conversation_id)
+    assert about["why"].endswith("; it was not checked where its values come from.")
+    assert counts_of(tenant_id=cast.acme.pk, run_id=run.pk) == {"not_checked": 1}
 
 
 def test_a_run_without_a_tool_or_a_document_has_none(cast: Cast) -> None:
@@ -207,6 +235,25 @@ def test_why_this_answer_names_what_no_source_has(cast: Cast) -> None:
         "This answer used get parcel, with data of Acme; not found in what was looked up: 13.9; "
         "claimed, and done by no tool: cancelled."
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "semicolon", "comma"), [("ar", "؛ ", "، "), ("ja", "；", "、"), ("en", "; ", ", ")]
+)
+def test_why_this_answer_is_divided_as_its_language_divides(
+    cast: Cast, language: str, semicolon: str, comma: str
+) -> None:
+    answer = ask(cast, [parcel(), "It weighs 12.5 kg, or 13.9, or 14.7. I have cancelled it."])
+    run = Run.objects.select_related("conversation").get()
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None and answer.text
+    with override(language):
+        (about,) = answer_details(member=member, thread_id=run.conversation_id)
+        note = note_of(shown_receipts(member=member, runs=[run])[run.pk])
+    assert about["why"].count(semicolon) == 2
+    for said in (about["why"], note):
+        plain = said.replace("\u2068", "").replace("\u2069", "")
+        assert f"13.9{comma}14.7" in plain
 
 
 @pytest.mark.parametrize(

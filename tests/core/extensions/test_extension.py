@@ -444,3 +444,44 @@ async def test_an_extension_has_the_model_asked_again_and_that_counts_once() -> 
     assert turn.messages[-1].content == "Hello"
     turn = await run_script([ModelError("Give up."), "Hello"], extensions=(Watcher(),))
     assert turn.error.code == "provider_error"
+
+
+class Late(Extension[None]):
+    """Takes longer over a complete answer, in one of its hooks, than the turn may take."""
+
+    def __init__(self, hook: str) -> None:
+        self.hook = hook
+
+    async def _take_long(self, hook: str) -> None:
+        if hook == self.hook:
+            await asyncio.sleep(0.4)
+
+    async def after_reply(self, run: ExtensionRun[None], reply: Any) -> None:
+        await self._take_long("after_reply")
+
+    async def check_answer(self, run: ExtensionRun[None], answer: str) -> str:
+        await self._take_long("check_answer")
+        return answer
+
+    async def result(self, run: ExtensionRun[None], answer: str) -> str:
+        await self._take_long("result")
+        return answer
+
+
+class LateGuard(Late):
+    """The same, without which the answer may not be given."""
+
+    guards = True
+
+
+@pytest.mark.parametrize("hook", ["after_reply", "check_answer", "result"])
+async def test_an_answer_is_not_lost_for_the_time_of_what_it_can_do_without(hook: str) -> None:
+    extensions = (Late(hook), LateGuard("none"))
+    turn = await run_script(["Hello."], extensions=extensions, limits=Limits(seconds=0.3))
+    assert isinstance(turn.ending, RunFinished) and turn.transcript.result == "Hello."
+
+
+@pytest.mark.parametrize("hook", ["after_reply", "check_answer", "result"])
+async def test_what_guards_has_no_more_time_than_the_turn(hook: str) -> None:
+    turn = await run_script(["Hello."], extensions=(LateGuard(hook),), limits=Limits(seconds=0.3))
+    assert turn.error.code == "limit_reached"

@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('unsupported', models.PositiveIntegerField(default=0, help_text='Values that were found in no source.', verbose_name='values without a source')),
                 ('unsupported_actions', models.PositiveIntegerField(default=0, help_text='Actions that were claimed and that no call has done.', verbose_name='claims without a call')),
                 ('tools', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text='The tools that the run has called.', verbose_name='tools')),
+                ('is_checked', models.BooleanField(default=True, help_text='Whether the answer was looked at in time.', verbose_name='checked')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.run', verbose_name='run')),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant', verbose_name='tenant')),

@@ -48,9 +48,11 @@ class Line:
 def counts_of(*, tenant_id: int, run_id: int) -> dict[str, int]:
     """Return what was counted of a run's answer, for webhooks; nothing if it has no receipt."""
     rows = Receipt.objects.filter(tenant_id=tenant_id, run_id=run_id)
-    receipt = rows.only("values", "unsupported", "unsupported_actions").first()
+    receipt = rows.only("values", "unsupported", "unsupported_actions", "is_checked").first()
     if receipt is None:
         return {}
+    if not receipt.is_checked:
+        return {"not_checked": 1}
     return {
         "values": receipt.values,
         "unsupported": receipt.unsupported,

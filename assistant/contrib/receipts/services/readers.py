@@ -22,7 +22,8 @@ def for_visitors(receipt: Mapping[str, Any]) -> dict[str, Any]:
     """
     marks = [{**mark, "sources": _distinct([_bare(source) for source in mark["sources"]])} for mark in receipt["marks"]]
     actions = [action for action in receipt["actions"] if "tool" not in action]
-    return {"messageId": receipt["messageId"], "marks": marks, "actions": actions}
+    shown = {"messageId": receipt["messageId"], "marks": marks, "actions": actions}
+    return {**shown, "notChecked": True} if "notChecked" in receipt else shown
 
 
 def for_readers_of_a_link(receipt: Mapping[str, Any]) -> dict[str, Any]:

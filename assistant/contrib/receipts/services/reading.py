@@ -17,7 +17,7 @@ from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
 
 # Those of which retention has left the counts.
-EMPTIED: Mapping[str, Any] = {"marks": [], "actions": []}
+EMPTIED: Mapping[str, Any] = {"marks": [], "actions": [], "is_checked": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ def _shown(row: Receipt, answer: str, tools: _Tools, passages: Mapping[str, Pass
                 sources.append(shown)
         marks.append({**mark, "text": answer[mark["start"] : mark["end"]], "sources": sources})
     actions = [{**action, "text": answer[action["start"] : action["end"]]} for action in row.actions]
-    return {"messageId": row.message_id, "marks": marks, "actions": actions, "passages": named}
+    shown = {"messageId": row.message_id, "marks": marks, "actions": actions, "passages": named}
+    return shown if row.is_checked else {**shown, "notChecked": True}
 
 
 def _source(source: dict[str, Any], hidden: frozenset[str], passages: Mapping[str, Passage]) -> dict[str, Any]:

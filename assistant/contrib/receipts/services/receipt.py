@@ -27,11 +27,13 @@ class MadeReceipt:
             the prose of the answer), `kind`, `sources`, and if there are any `derived` and `reason`.
         actions: `start`, `end`, `text` and `tool` of each claimed action; no `tool` if no call has done it.
         steps: how much was compared.
+        is_checked: whether it was found out; without, it says nothing of the answer.
     """
 
     marks: list[dict[str, Any]]
     actions: list[dict[str, Any]]
-    steps: int
+    steps: int = 0
+    is_checked: bool = True
 
     @property
     def unsupported(self) -> int:
@@ -57,6 +59,7 @@ def make_receipt(
     messages: Sequence[Message],
     calls: Sequence[Done],
     now: datetime,
+    steps: Steps | None = None,
 ) -> MadeReceipt:
     """Return the receipt of an answer.
 
@@ -64,10 +67,11 @@ def make_receipt(
         messages: the conversation, the system prompt first, without the answer.
         calls: of the tools, in this run and before it in the conversation.
         now: in the tenant's timezone.
+        steps: counts the work; `stop` ends it from another thread.
     """
     facts = facts_of(messages, now)
     answer = answer[:MAX_ANSWER]
-    steps = Steps()
+    steps = Steps() if steps is None else steps
     prose = masked(answer)
     marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]
     marks += _unoffered(answer, facts, messages)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext
 
 from assistant.services.conversations.added_details import Annotation
-from assistant.services.text import isolated
+from assistant.services.text import isolated, listed
 
 # Values that one line of an export names.
 MAX_NAMED = 20
@@ -23,6 +23,8 @@ def annotations_of(receipt: Mapping[str, Any]) -> list[Annotation]:
 
 def note_of(receipt: Mapping[str, Any]) -> str:
     """Return what no source supports, and where the other values of an answer come from; "" if it has none."""
+    if "notChecked" in receipt:
+        return gettext("It was not checked where this answer's values come from.")
     marks = receipt["marks"]
     places = dict.fromkeys(place for mark in marks if mark["sources"] and (place := _place(mark["sources"][0])))
     lines = [
@@ -38,18 +40,20 @@ def note_of(receipt: Mapping[str, Any]) -> str:
             dict.fromkeys(action["text"] for action in receipt["actions"] if "tool" not in action),
         ),
     ]
-    return " ".join(sentence % {name: ", ".join(list(named)[:MAX_NAMED])} for sentence, name, named in lines if named)
+    return " ".join(sentence % {name: listed(list(named)[:MAX_NAMED])} for sentence, name, named in lines if named)
 
 
 def left_out_of(receipt: Mapping[str, Any]) -> list[str]:
     """Return which values of an answer no source has, and which actions that it claims no call has done."""
+    if "notChecked" in receipt:
+        return [gettext("it was not checked where its values come from")]
     values = dict.fromkeys(mark["text"] for mark in receipt["marks"] if "reason" in mark)
     actions = dict.fromkeys(action["text"] for action in receipt["actions"] if "tool" not in action)
     parts = [
         (gettext("not found in what was looked up: %(values)s"), "values", values),
         (gettext("claimed, and done by no tool: %(actions)s"), "actions", actions),
     ]
-    return [part % {name: ", ".join(map(isolated, list(named)[:MAX_NAMED]))} for part, name, named in parts if named]
+    return [part % {name: listed(map(isolated, list(named)[:MAX_NAMED]))} for part, name, named in parts if named]
 
 
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:

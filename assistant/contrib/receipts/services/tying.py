@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,11 +15,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.contrib.receipts.matching.claims import Done
+from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services.metrics import count_receipt
 from assistant.contrib.receipts.services.readers import for_visitors, titled
 from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt
 from assistant.core.extensions.extension import ExtensionRun
+from assistant.core.values.messages import Message
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services import tenant_events
 from assistant.services.db.threads import in_database
@@ -28,6 +31,10 @@ from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.tenancy.end_users import are_identified, is_end_user
 from assistant.services.toolpolicy.policy import EffectiveTool
 
+logger = logging.getLogger(__name__)
+
+# How long a run whose answer is written waits for its receipt, in seconds, and for it to be stored.
+SECONDS = 5.0
 # Characters of the answer and of what was looked up, together, from which on the work is done in a thread.
 INLINE_CHARACTERS = 6_000
 # Calls of a conversation that are read, the newest.
@@ -59,16 +66,29 @@ class Receipts(RunExtension[None]):
         if last is None or not run.text.strip() or not isinstance(answer, str) or not has_looked_up(messages):
             return answer
         conversation = messages[:-1]
-        calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
-        now = timezone.now().astimezone(ZoneInfo(self.timezone))
-        make = partial(make_receipt, run.text, messages=conversation, calls=calls, now=now)
-        size = len(run.text) + sum(len(message.content) for message in conversation)
-        receipt = make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
-        if receipt.marks or receipt.actions:
+        steps = Steps()
+        try:
+            async with asyncio.timeout(SECONDS):
+                receipt = await self._made(run.text, conversation, steps)
+        except Exception:
+            # The answer stands without it.
+            logger.exception("The answer of run %s is not checked", self.key.run_id)
+            receipt = MadeReceipt([], [], is_checked=False)
+        finally:
+            steps.stop()
+        if receipt.marks or receipt.actions or not receipt.is_checked:
             run.tell("answer.receipts", self._told(last.id, receipt))
             tools = sorted({call.name for message in conversation for call in message.tool_calls})
-            await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
+            async with asyncio.timeout(SECONDS):
+                await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer
+
+    async def _made(self, answer: str, conversation: Sequence[Message], steps: Steps) -> MadeReceipt:
+        calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
+        now = timezone.now().astimezone(ZoneInfo(self.timezone))
+        make = partial(make_receipt, answer, messages=conversation, calls=calls, now=now, steps=steps)
+        size = len(answer) + sum(len(message.content) for message in conversation)
+        return make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
 
     async def stored(self) -> None:
         with suppress(*OUTAGE_ERRORS):  # the run has ended, and its counts are in its row
@@ -76,6 +96,8 @@ class Receipts(RunExtension[None]):
 
     def _told(self, message_id: str, receipt: MadeReceipt) -> dict[str, Any]:
         value = {"messageId": message_id, "marks": receipt.marks, "actions": receipt.actions}
+        if not receipt.is_checked:
+            return {**value, "notChecked": True}
         if not self.is_of_visitor:
             return value
         marks = [
@@ -128,6 +150,7 @@ def store(*, key: RunKey, message_id: str, receipt: MadeReceipt, tools: Sequence
         "unsupported": receipt.unsupported,
         "unsupported_actions": receipt.unsupported_actions,
         "tools": list(tools)[:100],
+        "is_checked": receipt.is_checked,
     }
     Receipt.objects.update_or_create(run_id=key.pk, tenant_id=key.tenant_id, defaults=columns)
     if key.is_test or not (receipt.unsupported or receipt.unsupported_actions):

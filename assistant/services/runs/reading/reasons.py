@@ -20,7 +20,7 @@ from assistant.services.knowledge.reach import reach_of_member
 from assistant.services.knowledge.sources import document_of
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
-from assistant.services.text import isolated
+from assistant.services.text import in_one_sentence, isolated, listed
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import state_of_call, titles_of
 
@@ -203,7 +203,7 @@ def _sentence(
     if left_out := _left_out(record, off, title):
         parts.append(_("left out: %(what)s") % {"what": _listed(left_out, size=2 * MAX_NAME)})
     parts += [part if len(part) <= MAX_PART else f"{part[: MAX_PART - 1]}…" for part in added]
-    return _("%(sentence)s.") % {"sentence": "; ".join(parts)}
+    return _("%(sentence)s.") % {"sentence": in_one_sentence(parts)}
 
 
 def _left_out(record: _Record, off: Sequence[str], title: Callable[[str], str]) -> list[str]:
@@ -223,7 +223,7 @@ def _listed(names: Iterable[str], size: int = MAX_NAME) -> str:
     """Return the first of some names on one line, each with at most `size` characters, and how many there are more."""
     found = [" ".join(name.split()) for name in names]
     shown = [name if len(name) <= size else f"{name[: size - 1]}…" for name in found[:MAX_NAMES]]
-    listed = ", ".join(map(isolated, shown))
+    names_shown = listed(map(isolated, shown))
     if len(found) == len(shown):
-        return listed
-    return _("%(names)s and %(count)s more") % {"names": listed, "count": len(found) - len(shown)}
+        return names_shown
+    return _("%(names)s and %(count)s more") % {"names": names_shown, "count": len(found) - len(shown)}

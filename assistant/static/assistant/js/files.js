@@ -2,7 +2,7 @@
  * Loaded when the first file is chosen, dropped or pasted. */
 
 import { icon, make } from "./elements.js";
-import { gettext, locale, ngettext } from "./i18n.js";
+import { gettext, listed, locale, ngettext } from "./i18n.js";
 import { sizeOf } from "./shared.js";
 
 const CANNOT_SEE = gettext("The model of this assistant cannot see images.");
@@ -88,7 +88,7 @@ export class Tray {
   take() {
     const { parts } = this;
     const dropped = this.#files.filter(({ failed }) => failed);
-    if (dropped.length) this.options.dropped(gettext("Not sent: %(names)s", { names: dropped.map(({ name, reason }) => `${name} (${reason})`).join(", ") }));
+    if (dropped.length) this.options.dropped(gettext("Not sent: %(names)s", { names: listed(dropped.map(({ name, reason }) => `${name} (${reason})`)) }));
     for (const { element } of this.#files) element.remove();
     this.#files = [];
     this.#changed();

@@ -52,6 +52,9 @@ export function gettext(text, values) {
   return values ? filled(found, values) : found;
 }
 
+/** Return names one after another, divided as the reader's language divides them. */
+export const listed = (names) => names.reduce((found, name) => (found ? gettext("%(names)s, %(name)s", { names: found, name }) : name), "");
+
 /** Return the form of a text for a number, which also stands in place of `%(count)s`. */
 export function ngettext(one, other, count, values) {
   const forms = messages[one];

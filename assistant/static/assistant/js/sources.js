@@ -2,14 +2,14 @@
  * Loaded with the first answer that names some. */
 
 import { make } from "./elements.js";
-import { gettext } from "./i18n.js";
+import { gettext, listed } from "./i18n.js";
 
 const SKIPPED = "pre, code, a, button, math, .host";
 // As the server reads them (services/knowledge/citations.py): [3], [3, 7.2].
 const MARK = /\[(\d{1,9}(?:\.\d{1,9})?(?:[,;] ?\d{1,9}(?:\.\d{1,9})?){0,9})\]/g;
 
 const onPage = (page) => gettext("page %(page)s", { page: String(page) });
-const nameOf = ({ source, page, heading }) => [source, page ? onPage(page) : heading].filter(Boolean).join(", ");
+const nameOf = ({ source, page, heading }) => listed([source, page ? onPage(page) : heading].filter(Boolean));
 const spoken = (passage) => gettext("Source %(number)s: %(title)s", { number: passage.number, title: nameOf(passage) });
 
 function chip(passage, open) {

@@ -1,7 +1,7 @@
 /* A tool call as one line, which opens into its arguments, progress, duration and result; and what it waits for. */
 
 import { icon, make } from "./elements.js";
-import { gettext, locale } from "./i18n.js";
+import { gettext, listed, locale } from "./i18n.js";
 import { TOOL_STATES, duration, inLocalTime, isPending, touch } from "./shared.js";
 import { brief, isNothing, label, parse, shown } from "./values.js";
 
@@ -358,7 +358,7 @@ class Activity {
     const [state, count] = this.#worst;
     const names = new Map();
     for (const { title } of this.#cards) names.set(title, (names.get(title) ?? 0) + 1);
-    this.#names.textContent = [...names].map(([title, times]) => (times > 1 ? `${title} × ${times}` : title)).join(", ");
+    this.#names.textContent = listed([...names].map(([title, times]) => (times > 1 ? `${title} × ${times}` : title)));
     const milliseconds = this.#cards.reduce((sum, card) => sum + card.milliseconds, 0);
     this.#time.textContent = state === "running" || milliseconds < WORTH_SAYING ? "" : duration(milliseconds);
     const isPart = count && count < this.#cards.length;

@@ -1,7 +1,7 @@
 /* Marks the values of an answer: where each came from on hover, focus or tap, and dotted what came from nowhere. */
 
 import { make } from "../js/elements.js";
-import { gettext, ngettext } from "../js/i18n.js";
+import { gettext, listed, ngettext } from "../js/i18n.js";
 
 const SKIPPED = "pre, math, button, .cites, .receipt, .katex";
 const LETTER = /[\p{L}\p{N}]/u;
@@ -213,14 +213,15 @@ function unmark(element) {
   }
 }
 
-function noteOf(actions) {
+function noteOf({ actions, notChecked }) {
+  if (notChecked) return make("p.receipt-note.unchecked", { role: "note" }, gettext("It was not checked where this answer's values come from."));
   const unsupported = actions.filter(({ tool }) => !tool);
   if (!unsupported.length) return null;
   const text = ngettext(
     "The answer says that something was done (%(what)s), but no tool did it.",
     "The answer says that things were done (%(what)s), but no tool did them.",
     unsupported.length,
-    { what: [...new Set(unsupported.map(({ text: verb }) => verb))].join(", ") },
+    { what: listed([...new Set(unsupported.map(({ text: verb }) => verb))]) },
   );
   return make("p.receipt-note", { role: "note" }, text);
 }
@@ -253,7 +254,7 @@ export async function show({ turn, details, answerOf, cardOf }) {
       if (range) spans.unshift(wrap(range, mark, () => contentOf(mark, value.passages ?? {}, open)));
     }
     roving(spans);
-    const note = noteOf(value.actions);
+    const note = noteOf(value);
     if (note) element.after(note);
   }
 }
