@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.shares.links import share_conversation
-from assistant.models import Assistant, Conversation
+from assistant.models import Assistant, Conversation, Passage
 from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
@@ -95,6 +95,34 @@ async def test_marks_move_no_line(page: Page, fake_provider: FakeProvider) -> No
     unmark = "(element) => element.querySelectorAll('.receipt').forEach((one) => one.replaceWith(...one.childNodes))"
     await answer.evaluate(unmark)
     assert with_marks == await answer.bounding_box()
+
+
+async def test_a_number_that_was_not_offered_is_shown_no_longer_and_no_line_moves(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    passage = await Passage.objects.aget()
+    fake_provider.call("search_docs", {"queries": ["return goods"]})
+    said = f"Within 14 days [99]. Shipping is free from 60 EUR [{passage.document_id}.{passage.position}, 7.2]."
+    fake_provider.reply(said)
+    await ask(page, "How long do I have?")
+    await answered(page)
+    dropped = page.locator(".receipt.dropped")
+    await expect(dropped).to_have_count(2)
+    answer = last_answer(page)
+    shown = await answer.inner_text()
+    assert "14 days" in shown and "99" not in shown and "7.2" not in shown
+    await dropped.first.hover()
+    await expect(page.locator(".receipt-card")).to_have_text("No passage with this number was given")
+    await picture(page, "dropped")
+    await dropped.first.focus()
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press("ArrowRight")
+    await expect(dropped.last).to_be_focused()
+    box = await answer.bounding_box()
+    await dropped.evaluate_all("(all) => all.forEach((one) => one.replaceWith(one.textContent))")
+    assert box == await answer.bounding_box()
+    await page.reload()
+    await expect(dropped).to_have_count(2)
 
 
 async def test_a_tap_shows_the_card_within_the_phone(phone: Visitor, fake_provider: FakeProvider) -> None:

@@ -167,17 +167,43 @@ def test_values_of_earlier_runs_keep_their_first_source(cast: Cast) -> None:
     assert [source["callId"] for source in mark["sources"]] == [*calls_of(first), *calls_of(again)]
 
 
-def test_a_citation_of_a_number_that_was_not_offered_is_marked(cast: Cast) -> None:
+def add_returns(cast: Cast) -> str:
+    """Add a document, and return the number of its passage."""
     document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
-    search = ToolCall("call-1", "search_docs", '{"queries": ["returned parcels"]}')
-    number = f"{document.pk}.{document.passages.get().position}"
-    (days, cited) = receipt_of(ask(cast, [search, f"Within 30 days [{number}], as it says [99]."]))["marks"]
+    return f"{document.pk}.{document.passages.get().position}"
+
+
+SEARCH = ToolCall("call-1", "search_docs", '{"queries": ["returned parcels"]}')
+
+
+def test_a_citation_of_a_number_that_was_not_offered_is_marked(cast: Cast) -> None:
+    number = add_returns(cast)
+    said = f"Within 30 days [{number}], as it says [99], `row[99]` and [{number}, 7.2]; see [99]."
+    answer = ask(cast, [SEARCH, said])
+    (days, *cited) = receipt_of(answer)["marks"]
     assert (days["kind"], days.get("reason")) == ("number", None)
-    assert (cited["text"], cited["kind"], cited["reason"]) == ("[99]", "citation", "not_offered")
-    assert Receipt.objects.get().unsupported == 1
+    assert {(mark["kind"], mark["reason"]) for mark in cited} == {("citation", "not_offered")}
+    assert [(mark["text"], mark["occurrence"], mark["numbers"]) for mark in cited] == [
+        ("[99]", 0, ["99"]),
+        (f"[{number}, 7.2]", 0, ["7.2"]),
+        ("[99]", 2, ["99"]),
+    ]
+    assert Receipt.objects.get().unsupported == 3
+    # The answer that is stored has them still, and who reads it elsewhere is told.
+    assert answer.text == said
+    assert "Cited, though no such passage was given: [99], [7.2]." in note_of(receipt_of(answer))
     # Without passages, brackets are something else.
     assert [mark["text"] for mark in receipt_of(ask(cast, [parcel(), "It weighs 12.5 kg [99]."]))["marks"]] == [
         "12.5 kg"
+    ]
+
+
+@pytest.mark.parametrize("arguments", ['{"queries": ["the moon"]}', '{"queries": 5}'], ids=["nothing", "failed"])
+def test_after_a_search_that_gave_nothing_all_citations_are_marked(cast: Cast, arguments: str) -> None:
+    answer = ask(cast, [ToolCall("call-1", "search_docs", arguments), "The moon is full [1], or so [9]."])
+    assert [(mark["text"], mark["reason"]) for mark in receipt_of(answer)["marks"]] == [
+        ("[1]", "not_offered"),
+        ("[9]", "not_offered"),
     ]
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _LIST_NUMBER = re.compile(r"^[ \t>]*(?:#{1,6}[ \t]+)?\d{1,3}[.)](?=\s)", re.MULTILINE)
 _CITATION = re.compile(r"\[\d{1,9}(?:\.\d{1,9})?(?:[,;] ?\d{1,9}(?:\.\d{1,9})?){0,9}\](?!\()")
 _NUMBER = re.compile(r"[\d.]+")
+_INLINE_CODE = re.compile(r"(`+)[^`\n]{1,2000}\1")
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}(?:\s+\"[^\"\n]{0,300}\")?\)")
 _URL = re.compile(r"\b(?:https?|ftp|mailto):[^\s<>)\]|]+", re.IGNORECASE)
 _FORMULA = re.compile(r"\$\$.+?\$\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
@@ -30,13 +34,33 @@ def masked(markdown: str) -> str:
     return prose
 
 
-def unoffered_citations(markdown: str, offered: AbstractSet[str]) -> list[tuple[int, int]]:
-    """Return the places of citations, such as `[3]` and `[3, 7.2]`, that name a number which is not `offered`."""
-    return [
-        found.span()
-        for found in _CITATION.finditer(_without_code(markdown))
-        if not offered >= set(_NUMBER.findall(found[0]))
-    ]
+@dataclass(frozen=True, slots=True)
+class Unoffered:
+    """A citation, such as `[3]` or `[3, 7.2]`, with the numbers in it that were not offered.
+
+    Attributes:
+        occurrence: which of the places of this text in the prose it is.
+    """
+
+    start: int
+    end: int
+    occurrence: int
+    numbers: list[str]
+
+
+def unoffered_citations(markdown: str, offered: AbstractSet[str]) -> Iterator[Unoffered]:
+    """Yield the citations that name a number which is not `offered`."""
+    prose = _without_code(markdown)
+    in_code = [code.span() for code in _INLINE_CODE.finditer(prose)]
+    seen = Counter[str]()
+    for found in _CITATION.finditer(prose):
+        occurrence = seen[found[0]]
+        seen[found[0]] += 1
+        if any(start <= found.start() < end for start, end in in_code):
+            continue
+        numbers = [number for number in _NUMBER.findall(found[0]) if number not in offered]
+        if numbers:
+            yield Unoffered(*found.span(), occurrence, numbers)
 
 
 def _without_code(markdown: str) -> str:

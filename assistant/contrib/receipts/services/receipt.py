@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from assistant.contrib.receipts.matching.claims import Done, claims_of
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
-from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, Mark, marks_of
+from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, MAX_VALUES, Mark, marks_of
 from assistant.contrib.receipts.matching.prose import masked, unoffered_citations
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.core.values.messages import Message
@@ -59,6 +61,7 @@ def make_receipt(
     messages: Sequence[Message],
     calls: Sequence[Done],
     now: datetime,
+    searches: AbstractSet[str] = frozenset(),
     steps: Steps | None = None,
 ) -> MadeReceipt:
     """Return the receipt of an answer.
@@ -67,6 +70,7 @@ def make_receipt(
         messages: the conversation, the system prompt first, without the answer.
         calls: of the tools, in this run and before it in the conversation.
         now: in the tenant's timezone.
+        searches: the names of the tools that give passages of documents.
         steps: counts the work; `stop` ends it from another thread.
     """
     facts = facts_of(messages, now)
@@ -74,7 +78,7 @@ def make_receipt(
     steps = Steps() if steps is None else steps
     prose = masked(answer)
     marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]
-    marks += _unoffered(answer, facts, messages)
+    marks += _unoffered(answer, facts, messages, searches)
     marks.sort(key=lambda mark: int(mark["start"]))
     claims = claims_of(answer, calls, facts.words)
     actions = [
@@ -84,27 +88,31 @@ def make_receipt(
     return MadeReceipt(marks, actions, steps.count)
 
 
-def _unoffered(answer: str, facts: Facts, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _unoffered(
+    answer: str, facts: Facts, messages: Sequence[Message], searches: AbstractSet[str]
+) -> list[dict[str, Any]]:
     """Return the marks of citations that name a number under which the model was given no passage.
 
-    None if it was given no passages: brackets are something else then. Nor if files were attached, whose passages have
-    numbers that only the run knows.
+    None if it was given no passages and has looked for none: brackets are something else then. Nor if files were
+    attached, whose passages have numbers that only the run knows.
     """
     offered = {source.number for source in facts.sources if source.kind == "passage" and source.number}
     has_files = any(not file.is_image for message in messages for file in message.attachments)
-    if not offered or has_files:
+    has_searched = any(call.name in searches for message in messages for call in message.tool_calls)
+    if has_files or not (offered or has_searched):
         return []
     return [
         {
-            "start": start,
-            "end": end,
-            "text": answer[start:end],
-            "occurrence": answer.count(answer[start:end], 0, start),
+            "start": one.start,
+            "end": one.end,
+            "text": answer[one.start : one.end],
+            "occurrence": one.occurrence,
             "kind": "citation",
+            "numbers": one.numbers,
             "sources": [],
             "reason": "not_offered",
         }
-        for start, end in unoffered_citations(answer, offered)[:MAX_SOURCES]
+        for one in islice(unoffered_citations(answer, offered), MAX_VALUES)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,8 +32,9 @@ def note_of(receipt: Mapping[str, Any]) -> str:
         (
             gettext("Not found in what was looked up: %(values)s."),
             "values",
-            dict.fromkeys(mark["text"] for mark in marks if "reason" in mark),
+            _unsupported(marks),
         ),
+        (gettext("Cited, though no such passage was given: %(numbers)s."), "numbers", _unoffered(marks)),
         (
             gettext("Claimed, and done by no tool: %(actions)s."),
             "actions",
@@ -47,13 +48,21 @@ def left_out_of(receipt: Mapping[str, Any]) -> list[str]:
     """Return which values of an answer no source has, and which actions that it claims no call has done."""
     if "notChecked" in receipt:
         return [gettext("it was not checked where its values come from")]
-    values = dict.fromkeys(mark["text"] for mark in receipt["marks"] if "reason" in mark)
     actions = dict.fromkeys(action["text"] for action in receipt["actions"] if "tool" not in action)
     parts = [
-        (gettext("not found in what was looked up: %(values)s"), "values", values),
+        (gettext("not found in what was looked up: %(values)s"), "values", _unsupported(receipt["marks"])),
+        (gettext("cited, though no such passage was given: %(numbers)s"), "numbers", _unoffered(receipt["marks"])),
         (gettext("claimed, and done by no tool: %(actions)s"), "actions", actions),
     ]
     return [part % {name: listed(map(isolated, list(named)[:MAX_NAMED]))} for part, name, named in parts if named]
+
+
+def _unsupported(marks: Sequence[Mapping[str, Any]]) -> dict[str, None]:
+    return dict.fromkeys(mark["text"] for mark in marks if "reason" in mark and mark["kind"] != "citation")
+
+
+def _unoffered(marks: Sequence[Mapping[str, Any]]) -> dict[str, None]:
+    return dict.fromkeys(f"[{number}]" for mark in marks for number in mark.get("numbers", ()))
 
 
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:

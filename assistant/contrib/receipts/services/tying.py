@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -30,6 +30,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.tenancy.end_users import are_identified, is_end_user
 from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.toolkit import Tool
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class Receipts(RunExtension[None]):
     Attributes:
         descriptions: title and description of the tools of the run, by their names.
         read_only: the names of those that change nothing.
+        searches: the names of those that give passages of documents.
         titles: what people call each.
         is_of_visitor: whether an end user follows the run, who is told less.
     """
@@ -57,6 +59,7 @@ class Receipts(RunExtension[None]):
     timezone: str = "UTC"
     descriptions: dict[str, str] = field(default_factory=dict)
     read_only: frozenset[str] = frozenset()
+    searches: frozenset[str] = frozenset()
     titles: dict[str, str] = field(default_factory=dict)
     is_of_visitor: bool = False
 
@@ -86,7 +89,9 @@ class Receipts(RunExtension[None]):
     async def _made(self, answer: str, conversation: Sequence[Message], steps: Steps) -> MadeReceipt:
         calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
         now = timezone.now().astimezone(ZoneInfo(self.timezone))
-        make = partial(make_receipt, answer, messages=conversation, calls=calls, now=now, steps=steps)
+        make = partial(
+            make_receipt, answer, messages=conversation, calls=calls, now=now, searches=self.searches, steps=steps
+        )
         size = len(answer) + sum(len(message.content) for message in conversation)
         return make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
 
@@ -116,10 +121,20 @@ def receipts_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool
             timezone=assistant.tenant.timezone,
             descriptions={tool.name: f"{tool.title or ''} {tool.description[:300]}" for tool in known},
             read_only=frozenset(tool.name for tool in known if tool.read_only),
+            searches=frozenset(tool.name for tool in known if _gives_passages(tool)),
             titles={tool.name: tool.title or tool.name.replace("_", " ") for tool in known},
             is_of_visitor=are_identified() and is_end_user(user_id=key.user_id),
         ),
     )
+
+
+def _gives_passages(tool: Tool) -> bool:
+    """Whether a tool's results are like those of `search_docs`, by their schema."""
+    schema: Mapping[str, Any] = tool.output_schema or {}
+    items = schema.get("properties", {}).get("results", {}).get("items", {})
+    name = str(items.get("$ref", "")).rpartition("/")[2]
+    described = schema.get("$defs", {}).get(name, items)
+    return bool({"number", "source_id", "source", "text"} <= described.get("properties", {}).keys())
 
 
 @cache

@@ -177,9 +177,15 @@ function contentOf(mark, passages, open) {
   return content;
 }
 
+/** Mark a place. A number that was not offered is shown no longer, and its place is kept, so that no line moves. */
 function wrap(range, mark, content) {
-  const span = make(mark.reason ? "span.receipt.unsupported" : "span.receipt", { tabIndex: -1, role: "button" });
+  const isDropped = mark.reason === "not_offered";
+  const span = make(mark.reason ? `span.receipt.unsupported${isDropped ? ".dropped" : ""}` : "span.receipt", { tabIndex: -1, role: "button" });
   range.surroundContents(span);
+  if (isDropped) {
+    span.setAttribute("aria-label", reasonText.not_offered());
+    span.replaceChildren(make("span", { "aria-hidden": "true" }, span.textContent));
+  }
   const show = () => card.show(span, content());
   span.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show());
   span.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && card.hideSoon());
@@ -208,9 +214,23 @@ function roving(spans) {
 function unmark(element) {
   for (const old of element.querySelectorAll(".receipt")) {
     const parent = old.parentNode;
-    old.replaceWith(...old.childNodes);
+    old.replaceWith(old.textContent);
     parent.normalize();
   }
+}
+
+/** Return the rests of citations of which other numbers have chips: `[3, 9]` is a chip and ` [9]`. */
+function restsOf(element, marks) {
+  const found = [];
+  for (const cited of element.querySelectorAll(".cites")) {
+    const mark = marks.find(({ reason, text }) => reason === "not_offered" && text === cited.instead?.trim());
+    const rest = cited.lastChild;
+    if (!mark || rest.nodeType !== Node.TEXT_NODE) continue;
+    const range = document.createRange();
+    range.selectNodeContents(rest);
+    found.push({ mark, range });
+  }
+  return found;
 }
 
 function noteOf({ actions, notChecked }) {
@@ -253,6 +273,8 @@ export async function show({ turn, details, answerOf, cardOf }) {
       const range = rangeOf(prose, start, start + mark.text.length);
       if (range) spans.unshift(wrap(range, mark, () => contentOf(mark, value.passages ?? {}, open)));
     }
+    for (const { mark, range } of restsOf(element, value.marks)) spans.push(wrap(range, mark, () => contentOf(mark, {}, open)));
+    spans.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
     roving(spans);
     const note = noteOf(value);
     if (note) element.after(note);
