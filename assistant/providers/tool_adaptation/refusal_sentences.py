@@ -27,6 +27,9 @@ _ABOUT_OTHERS = re.compile(
     r"|parallel|temperature|top_p|max_tokens|context",
     re.IGNORECASE,
 )
+# Refusals of a tool's definition, if they name the tool; and what says that they are about a call of it.
+_OF_DEFINITION = re.compile(r"\bschemas?\b|input_schema|\bparameters\b", re.IGNORECASE)
+_OF_CALLS = re.compile(r"tool_?choice|tool_?calls?\b|tool_?use|tool_?result|\bmessages\s*[\[.]", re.IGNORECASE)
 # What servers say that make a grammar of the schemas of all tools, or of a typed answer's.
 _GRAMMAR = re.compile(r"\bgrammar\b", re.IGNORECASE)
 # What servers say with a status of 5xx that fail to make one, and those whose template fails to write the tools.
@@ -74,6 +77,8 @@ def may_be_a_tool(error: ModelError, tools: Sequence[Tool], *, is_typed: bool, h
         return True
     if _GRAMMAR.search(said):
         return not is_typed
+    if _OF_DEFINITION.search(said) and not _OF_CALLS.search(said) and any(_names(said, tool.name) for tool in tools):
+        return True  # whatever words the rest has: such as names of the tool's properties
     if _ABOUT_OTHERS.search(said):
         return False
     return bool(_ABOUT_TOOLS.search(said) or (has_new and _VAGUE.search(said)))

@@ -137,10 +137,10 @@ def _choice(branch: JsonSchema, shared: set[str]) -> str:
 
 
 def with_items(schema: Any) -> Any:
-    """Return the schema with `items` in every array, which OpenAI requires."""
+    """Return the schema with `items` in every array, which OpenAI requires beside `prefixItems` too."""
     kind = schema.get("type")
     is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
-    if is_array and "items" not in schema and "prefixItems" not in schema:
+    if is_array and "items" not in schema:
         schema = {**schema, "items": {}}
     return mapped(schema, with_items)
 

@@ -68,6 +68,14 @@ MANY = {
 }
 
 
+# As pydantic writes a tuple.
+PLACE = {
+    "type": "object",
+    "properties": {"at": {"type": "array", "prefixItems": [{"type": "number"}] * 2, "minItems": 2, "maxItems": 2}},
+    "required": ["at"],
+}
+
+
 def tool(name: str, parameters: dict[str, Any], description: str = "Does it.") -> Tool:
     return Tool(name=name, description=description, parameters=parameters, handler=lambda **_: "ok")
 
@@ -81,6 +89,7 @@ ODD = [
     tool("told", {"type": "object", "properties": {}}, "x" * 3_000),
     tool("shared", SHARED),
     tool("many", MANY),
+    tool("place", PLACE),
 ]
 
 

@@ -262,6 +262,28 @@ async def test_tools_that_were_accepted_before_are_not_suspected(fake_provider: 
     assert server.offered == [tool.name for tool in (*known, more[1], more[3])]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Invalid schema for function '%s': In context=('properties', 'x'), array schema missing items.",
+        "OpenAIException - Invalid schema for function '%s': In context=(), object schema missing properties.",
+        "Invalid schema for function '%s': In context=('properties', 'messages'), 'type' must not be an empty list.",
+        "Invalid schema for tool %s: 'temperature' has no type.",
+        "Tool `%s` has invalid parameters: property 'tools' does not support format 'uri'.",
+    ],
+)
+async def test_a_schema_that_is_refused_by_the_tools_name_is_about_that_tool(
+    fake_provider: FakeProvider, said: str
+) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON)
+    body = {"error": {"message": said % "tool_3", "type": "invalid_request_error"}}
+    fake_provider.rule(lambda request: answer if (answer := server(request)).status == 200 else respond(400, body))
+    told: list[RefusedTool] = []
+    assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(5, 3))).text
+    assert [(one.name, one.is_certain) for one in told] == [("tool_3", True)]
+    assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
+
+
 BROKEN = {"loc": ["body", "tools", 3, "function", "parameters"], "msg": "Input should be a valid dictionary"}
 UNSAID = {
     "a path": (422, {"detail": [{"type": "dict_type", **BROKEN}]}),
@@ -400,6 +422,8 @@ async def test_a_refusal_that_no_tool_explains_is_the_failure(fake_provider: Fak
         "messages.3: tool_use ids were found without tool_result blocks",
         "This model does not support tools.",
         "Invalid tool_choice: function not found",
+        "Invalid tool_choice: function 'tool_1' has no schema",
+        "messages.3: the parameters of tool_call 'tool_1' are no JSON",
         "Invalid value at 'tools'.",
         "temperature: range 0..1",
     ],
