@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import logging
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from django.conf import settings
 from django.urls import reverse
+from uvicorn.config import Config
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from assistant.asgi.request_heads import OPTION
@@ -22,7 +24,7 @@ from assistant.contrib.deploy.files import TEMPLATES
 from assistant.contrib.deploy.plan import upload_paths
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.toolkit.logs import JsonLines
-from tests.docs.snippets import ROOT
+from tests.docs.snippets import ROOT, blocks
 
 DEPLOY = ROOT / "docs/deploy"
 UNIT = (DEPLOY / "tenant-assistant@.service").read_text()
@@ -41,6 +43,16 @@ def test_every_file_starts_the_server_as_the_document_does() -> None:
     (unit,) = re.findall(r"^ExecStart=\S+(.*)$", UNIT, re.MULTILINE)
     container = " ".join(json.loads(re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1]))
     assert flags(told) == flags(unit) == flags(container)
+
+
+def test_gunicorns_worker_has_the_options_of_the_server() -> None:
+    (worker,) = [one.text for one in blocks(ROOT / "docs/production.md", "python") if "UvicornWorker" in one.text]
+    given = ast.literal_eval(worker.partition("CONFIG_KWARGS = ")[2])
+    (told,) = re.findall(r"^uvicorn config.asgi.*$", (ROOT / "docs/production.md").read_text(), re.MULTILINE)
+    assert flags(told) == {
+        f"--{name.replace('_', '-')} {str(value).replace('False', 'false')}" for name, value in given.items()
+    }
+    assert Config("mysite.asgi:application", log_config=None, **given).ws_max_size == MAX_SERVER_FRAME
 
 
 def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
