@@ -34,6 +34,7 @@ from pydantic import BaseModel, ValidationError
 
 from assistant.contrib.mcp_server.caller import Context
 from assistant.contrib.mcp_server.older_clients import OlderClient, TooManyQuestions, older_client
+from assistant.toolkit.unknown_options import lists_options
 
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
 R = TypeVar("R", bound=BaseModel)
@@ -56,6 +57,7 @@ _ANSWERS: Mapping[str, type[BaseModel]] = {
 }
 
 
+@lists_options
 @dataclass(frozen=True, slots=True)
 class InputNeeded:
     """Returned by a tool, or by a source of prompts, that needs input from the client.
@@ -68,6 +70,7 @@ class InputNeeded:
     state: str = ""
 
 
+@lists_options
 @dataclass(frozen=True, slots=True)
 class McpCaller:
     """What a tool knows about the client: which questions it accepts, and its answers so far."""

@@ -135,17 +135,18 @@ async def check_call(
         settings: calls that need a person who cannot be asked, or wait for what cannot come later, are refused.
     """
     try:
-        checked = await _check(call, admission, decision, limiter, context, can_wait=settings.callbacks is not None)
+        checked = await _check(call, admission, decision, limiter, context, settings=settings)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=log_extra(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
-    if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not settings.questions.can_ask:
+    questions = settings.questions
+    is_question = isinstance(checked, ToolOutcome) and checked.asked is not None and checked.asked.question is not None
+    if is_question and not (questions.can_ask and questions.has_forms):
+        return _not_run(call, "refused", f"{call.name!r} asks a question, which nobody can answer here.", admission)
+    if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not questions.can_ask:
         return _not_run(
             call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
         )
-    is_question = isinstance(checked, ToolOutcome) and checked.asked is not None and checked.asked.question is not None
-    if is_question and not settings.questions.has_forms:
-        return _not_run(call, "refused", f"{call.name!r} asks a question, which nobody can answer here.", admission)
     return checked
 
 
@@ -168,7 +169,7 @@ async def _check(
     limiter: CallLimiter,
     context: ToolContext,
     *,
-    can_wait: bool,
+    settings: CallSettings,
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
     if decision is not None and decision.approved is not True:
@@ -177,16 +178,17 @@ async def _check(
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:
-        sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context)}"
+        sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context, settings)}"
         return _not_run(call, "refused", sentence, admission)
     if admission.policy == "off" or tool.is_provider_side or not await is_offered(tool, context):
         off = admission.switched_off
         reason = admission.outage if off is None else off.for_model
         why = f" {reason}" if reason else ""
-        sentence = f"The tool {call.name!r} may not be used now.{why}{await _alternatives_sentence(admission, context)}"
+        others = await _alternatives_sentence(admission, context, settings)
+        sentence = f"The tool {call.name!r} may not be used now.{why}{others}"
         refused = _not_run(call, "refused", sentence, admission)
         return refused if off is None else replace(refused, display=off.for_people)
-    if tool.waits and not can_wait:
+    if tool.waits and settings.callbacks is None:
         sentence = f"{call.name!r} waits for something outside, and nothing can be waited for here."
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None and decision.answers is None:
@@ -231,9 +233,9 @@ def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission
     return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
 
 
-async def _alternatives_sentence(admission: Admission, context: ToolContext) -> str:
+async def _alternatives_sentence(admission: Admission, context: ToolContext, settings: CallSettings) -> str:
     tools = [admission.tools[name] for name in admission.callable_names if name in admission.tools]
-    offered = {tool.name for tool in await offered_tools(tools, context)}
+    offered = {tool.name for tool in await offered_tools(tools, context) if settings.serves(tool)}
     # Names without a tool here are other assistants, which have no conditions.
     names = ", ".join(name for name in admission.callable_names if name not in admission.tools or name in offered)
     return f" Tools that may be called now: {names}." if names else " No tools may be called now."

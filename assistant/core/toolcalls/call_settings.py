@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Model
 from assistant.core.values.messages import Reply
-from assistant.toolkit import Callback, ToolContext
+from assistant.toolkit import Callback, Tool, ToolContext
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 
 # Whether the calls of a reply are run.
@@ -60,6 +60,11 @@ class CallSettings:
     observe: Callable[[Model], Model] | None = None
     execute: ExecuteTools = True
     keep_ids: bool = False
+
+    def serves(self, tool: Tool) -> bool:
+        """Return whether a person can answer a tool's questions, and its result may come later, if it needs that."""
+        has_person = self.questions.can_ask and self.questions.has_forms
+        return (has_person or tool.asks is None) and (self.callbacks is not None or not tool.waits)
 
 
 USUAL = CallSettings()

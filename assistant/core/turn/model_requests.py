@@ -377,12 +377,6 @@ async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None
         known: what tools have answered already, by their names; they are not asked again.
     """
     offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context, known)
-    tools = [tool for tool in offered if _is_possible(tool, plan)]
+    tools = [tool for tool in offered if plan.calls.serves(tool)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]
-
-
-def _is_possible(tool: Tool, plan: Plan) -> bool:
-    questions = plan.calls.questions
-    has_person = questions.can_ask and questions.has_forms
-    return (has_person or tool.asks is None) and (plan.calls.callbacks is not None or not tool.waits)

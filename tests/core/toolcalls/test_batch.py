@@ -11,12 +11,13 @@ import pytest
 from assistant.client.tool_interceptors import Redact
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.call_settings import Questions
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
-from assistant.toolkit import Change, Tool, ToolContext, ToolError, ToolResult, tool
+from assistant.toolkit import Change, Question, Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script, streamed_arguments
 
 
@@ -567,5 +568,17 @@ async def test_tools_that_are_not_available_are_not_named_as_alternatives() -> N
     turn = await run_script([[call("needy_0"), call("made_up")], "ok"], *tools)
     assert turn.results == [
         "The tool 'needy_0' may not be used now. Tools that may be called now: add.",
+        "There is no tool named 'made_up'. Tools that may be called now: add.",
+    ]
+
+
+@pytest.mark.parametrize("questions", [Questions(can_ask=False), Questions(has_forms=False)])
+async def test_a_tool_that_asks_where_nobody_can_answer_is_no_alternative_and_says_why(questions: Questions) -> None:
+    asking = add.replace(name="asking", asks=lambda arguments: Question("How many?", {"type": "object"}))
+    turn = await run_script(
+        [[call("asking", '{"a":1,"b":1}'), call("made_up")], "ok"], add, asking, questions=questions
+    )
+    assert turn.results == [
+        "'asking' asks a question, which nobody can answer here.",
         "There is no tool named 'made_up'. Tools that may be called now: add.",
     ]
