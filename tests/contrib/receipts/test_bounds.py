@@ -78,6 +78,14 @@ def test_an_answer_of_8000_characters_and_200_values_takes_few_steps() -> None:
     assert made.steps < 25_000
 
 
+def test_names_with_one_first_word_take_bounded_steps() -> None:
+    rows = [{"name": f"Anna {chr(97 + number % 26)}{chr(97 + number // 26)}x"} for number in range(500)]
+    marks, steps, calls = counted("And Anna Zzz paid. " * 1_500, json.dumps(rows))
+    # What was not looked for everywhere is not said to be nowhere.
+    assert all(mark.is_supported for mark in marks)
+    assert MAX_STEPS <= steps < MAX_STEPS + 1_000 and calls < 3_000_000
+
+
 @pytest.mark.parametrize(
     "piece", ["9", "1,", "a1-", "@a.", "A ", "1 ", "[1](", "`", "and I ", "+1 ", "2 May ", "Anna B. "]
 )

@@ -102,6 +102,57 @@ def test_what_follows_from_what_was_looked_up(result: Any, answer: str, wrong: l
     assert not_found(result, answer) == wrong
 
 
+SHARE = {"price": "1240.00", "fuel_surcharge_percent": 8.5, "currency": "EUR", "pallets": 14, "gross_weight_kg": 8260}
+GIFTS = {
+    "months": [{"month": "2026-01", "sum": "5240.00"}, {"month": "2026-02", "sum": "7380.00"}],
+    "currency": "EUR",
+}
+REQUESTS = {"requests": 1284530, "error_rate": 0.0042}
+TICKETS = {
+    "tickets": [
+        {"assignee": "Marisol Vega", "hours_spent": 3.5, "opened_on": "2026-03-13"},
+        {"assignee": "Kwame Mensah", "hours_spent": 7.25, "opened_on": "2026-03-10"},
+        {"assignee": "Marisol Vega", "hours_spent": 1.5, "opened_on": "2026-02-07"},
+        {"assignee": "Ian Doherty", "hours_spent": 2.0, "opened_on": "2026-02-04"},
+    ]
+}
+POST = {
+    "results": [
+        {"name": "Swiss post", "charge": 12, "currency": "CHF"},
+        {"name": "Post", "charge": 4, "currency": "EUR"},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("result", "answer", "wrong"),
+    [
+        (SHARE, "With 8.5% (€105.40) it is €1,345.40.", []),
+        (SHARE, "With 8.5% (€104.50) it is €1,354.40.", ["€104.50", "€1,354.40"]),
+        (SHARE, "That makes 590 kg a pallet.", []),
+        (SHARE, "That makes 950 kg a pallet.", ["950 kg"]),
+        (GIFTS, "In February it was 41% more.", []),
+        (GIFTS, "In February it was 51% more.", ["51%"]),
+        (REQUESTS, "99.58% went through.", []),
+        (REQUESTS, "98.58% went through.", ["98.58%"]),
+        (GIFTS, "The two sums came to around €12,620.", []),
+        (GIFTS, "The larger sum was about €5,437.", ["€5,437"]),
+        (TICKETS, "Marisol Vega has two of them.", []),
+        (TICKETS, "Two were opened in March and two in February.", []),
+        (TICKETS, "Three were opened in March.", ["Three"]),
+        (TICKETS, "Kwame has spent 7 hours 15 minutes.", []),
+        (TICKETS, "Kwame has spent 7 hours 25 minutes.", ["25 minutes"]),
+        (TICKETS, "The average is about three and a half hours.", []),
+        (TICKETS, "The average is about five and a half hours.", ["five and a half hours"]),
+        (POST, "It is 12 Swiss francs.", []),
+        (POST, "It is 21 Swiss francs.", ["21 Swiss francs"]),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_more_of_what_follows_from_what_was_looked_up(result: Any, answer: str, wrong: list[str]) -> None:
+    assert not_found(result, answer) == wrong
+
+
 def test_a_semicolon_goes_on_to_another_row() -> None:
     assert not_found(ROOMS, "Elbe has 8 seats at €35; Spree is €28.") == ["8"]
     assert not_found(ROOMS, "Elbe has 12 seats at €35; Spree is €28.") == []

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assistant.contrib.receipts.matching import ratios, spans, words
 from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.ratios import Candidates
 from assistant.contrib.receipts.matching.shown import Shown
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate
-from assistant.contrib.receipts.matching.values import Value
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate, words_of
+from assistant.contrib.receipts.matching.values import Value, is_other_reading
+
+if TYPE_CHECKING:
+    from assistant.contrib.receipts.matching.matching import Mark
 
 T = TypeVar("T")
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
@@ -32,6 +35,8 @@ MAX_AWAY = 100
 MAX_SHOWN = 12
 # Characters between a share and the numbers of which it is one.
 MAX_BESIDE = 120
+# Characters behind a count in which the month is named that it is of.
+MAX_TO_MONTH = 40
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 # Behind the number of some of the rows that were found.
 _SOME = re.compile(
@@ -39,6 +44,9 @@ _SOME = re.compile(
     r"|neuesten?|ältesten?|letzten?|ersten?|größten?|kleinsten?|höchsten?|nächsten?|jüngsten?|davon)\b",
     re.IGNORECASE,
 )
+# Words of fields that hold shares of one.
+_SHARES = frozenset({"rate", "share", "ratio", "quote", "anteil"})
+_LETTERS = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"[.!?:;\n]")
 _TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
 
@@ -101,10 +109,31 @@ class Derivations:
         if _SOME.match(self._prose, value.end):
             for table in self._facts.tables:
                 yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
+        yield from self.group_counts(value)
+        behind = {word.casefold() for word in _LETTERS.findall(self._prose, value.end, value.end + MAX_TO_MONTH)}
+        for month, count, fact in self._steps.each(self._months if behind & words.months().keys() else ()):
+            if any(words.months().get(word) == month for word in behind):
+                yield "count", Decimal(count), [fact]
+
+    def group_counts(self, value: Value) -> Candidates:
+        """Yield how many rows there are of those groups that the sentence of a value names."""
         around = self._shown_by.around(value).small
         for text, count, fact in self._steps.each(self._groups):
             if text in around:
                 yield "count", Decimal(count), [fact]
+
+    @cached_property
+    def _months(self) -> list[tuple[int, int, Fact]]:
+        """The months of the days in rows, each with how many rows of a list have it in one field."""
+        rows: dict[tuple[int, str, int], set[int]] = {}
+        for day, facts in self._facts.days.items():
+            for fact in facts:
+                if fact.row is not None:
+                    rows.setdefault((fact.row[0], fact.field, day.month), set()).add(fact.row[1])
+        return [
+            (month, len(found), Fact(self._facts.tables[table].source, f"{self._facts.tables[table].name}.{field}"))
+            for (table, field, month), found in rows.items()
+        ]
 
     @cached_property
     def _groups(self) -> list[tuple[str, int, Fact]]:
@@ -239,12 +268,29 @@ class Derivations:
         times = [mark for mark in beside if _is_times(mark.value)]
         for (amount, facts), other in product(amounts, times):
             yield "product", amount * other.value.numbers[0], [*facts, *other.facts[:1]]
+        shares = [other for other in beside if other.value.unit == PERCENT]
+        if is_money:
+            for other in shares:
+                for number, of_object in self._parts_of_object(value, other):
+                    yield "share", number, of_object
         if is_money and sentence.says(words.TAX):
-            shares = [other for other in beside if other.value.unit == PERCENT]
             for (amount, facts), other in product(amounts, shares):
                 part = amount * other.value.numbers[0] / 100
                 for number in (part, amount + part, amount - part):
                     yield "share", number, [*facts, *other.facts[:1]]
+
+    def _parts_of_object(self, value: Value, share: Mark) -> Iterator[tuple[Decimal, list[Fact]]]:
+        """Yield what a percentage is of the amounts in its object, and those with it and without."""
+        if share.derived:
+            return
+        for fact in share.facts[:1]:
+            beside = self._facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ())
+            for amount in self._steps.each(beside[:MAX_PAIRED_FIELDS]):
+                if amount.unit is not None and amount.unit == value.unit:
+                    whole = _of(amount)
+                    part = whole * share.value.numbers[0] / 100
+                    for number in (part, whole + part, whole - part):
+                        yield number, [amount, fact]
 
     @cached_property
     def _rates(self) -> list[Fact]:
@@ -325,11 +371,34 @@ class Derivations:
                         yield "product", _of(fact) * 12, [fact]
         if value.unit == PERCENT:
             yield from self._shown_shares(place, value)
+            if words.MORE.match(self._prose, value.end) or words.BY.search(
+                self._prose, max(0, value.start - 30), value.start
+            ):
+                yield from self._growth(value)
+            yield from self._complements(value)
             for facts in self._shown_by.numbers_near(value, self._facts):
                 for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                     low, high = sorted((abs(_of(first)), abs(_of(second))))
                     if _are_alike(first, second) and high:
                         yield "share", low / high * 100, [first, second]
+
+    def _growth(self, value: Value) -> Candidates:
+        """By how much one number of a column is more or less than another, in percent of that."""
+        rows = self._shown_by.rows(value)
+        for column in self._steps.each(self._columns):
+            for pair in _pairs(self._near(rows, column)):
+                for first, second in (pair, pair[::-1]):
+                    if _of(second):
+                        yield "difference", (_of(first) / _of(second) - 1) * 100, [first, second]
+
+    def _complements(self, value: Value) -> Candidates:
+        """What a share that was looked up leaves of the whole."""
+        for several in self._shown_by.numbers_near(value, self._facts):
+            for fact in self._steps.each(several[:MAX_PAIRED_FIELDS]):
+                if fact.unit == PERCENT:
+                    yield "difference", 100 - _of(fact), [fact]
+                elif fact.unit is None and _SHARES & set(words_of(fact.field)) and abs(_of(fact)) < 1:
+                    yield "difference", 100 - 100 * _of(fact), [fact]
 
     def _shown_shares(self, place: int, value: Value) -> Candidates:
         """Shares of two numbers that the answer shows near it, of the same unit."""
@@ -359,7 +428,9 @@ def _range(value: Value, number: Decimal) -> Range:
     """Return a number, between which numbers what it is rounded from lies, and whether that may be whole."""
     shown = abs(number)
     half = Decimal(1).scaleb(-value.decimals) / 2
-    if value.is_word:
+    if is_other_reading(value, number):
+        half = Decimal("0.0005")
+    elif value.is_word:
         half = Decimal("0.5") if value.is_about else Decimal(0)
     elif value.is_about and value.decimals > 0:
         half *= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -20,9 +21,9 @@ from assistant.contrib.receipts.matching.prose import clauses, masked
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import CENTS, NO_UNIT, PERCENT, are_alike
+from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
-from assistant.contrib.receipts.matching.values import Value, values_in
+from assistant.contrib.receipts.matching.values import Value, is_other_reading, values_in
 
 # Limits of one answer: characters, values, and sources kept of each value.
 MAX_ANSWER = 32_000
@@ -30,6 +31,8 @@ MAX_VALUES = 400
 MAX_SOURCES = 8
 # Places of one value that are looked at.
 MAX_FACTS_OF_VALUE = 64
+# Below this a number that stands in some row may be a count of rows.
+MAX_SMALL = 20
 # Fields that hold counts, of which a currency or a time is said by mistake.
 _COUNTS = frozenset(
     {
@@ -73,6 +76,7 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     prose = masked(answer[:MAX_ANSWER])
     language = words.language_of(prose)
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
+    found = _whole_lengths(found, prose, facts, steps)
     found = _checked_weekdays(found, facts, steps)
     found = _derived(found, prose, facts, steps)
     found = _without_examples(_of_one_row(found, prose, facts), prose)
@@ -96,7 +100,7 @@ def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
     ends_of = [mark.value.end for mark in found]
     gone = set[int]()
     names = list[Mark]()
-    for value, sources in known_names(prose, facts):
+    for value, sources in known_names(prose, facts, steps):
         steps.spend(1 + len(sources))
         # A name with a number in it, such as a product's, is one value.
         beside = range(bisect_right(ends_of, value.start), bisect_left(starts, value.end))
@@ -107,7 +111,8 @@ def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
         names.append(Mark(value, tuple(sources)))
     found = [mark for place, mark in enumerate(found) if place not in gone]
     taken = sorted((mark.value.start, mark.value.end) for mark in (*found, *names))
-    for value in islice(unknown_names(prose, facts, language, taken), MAX_VALUES):
+    unknown = () if steps.is_spent else unknown_names(prose, facts, language, taken)
+    for value in islice(unknown, MAX_VALUES):
         names.append(Mark(value, reason="not_found"))
     return sorted((*found, *names), key=lambda mark: mark.value.start)
 
@@ -217,7 +222,9 @@ def bounds(value: Value, number: Decimal) -> tuple[Decimal, Decimal]:
     """Return between which numbers a fact lies that an answer shows as a number, with its rounding."""
     number = abs(number)
     half = Decimal(1).scaleb(-value.decimals) / 2
-    if value.is_about:
+    if is_other_reading(value, number):
+        half = Decimal("0.0005")
+    elif value.is_about:
         zeros = len(str(int(number))) - len(str(int(number)).rstrip("0")) if number == int(number) and number else 0
         half = max(half, Decimal(10) ** zeros if zeros else Decimal(1) if value.decimals <= 0 else half)
     return number - half, number + half
@@ -266,6 +273,25 @@ def _has_sibling_of(dimension: str, fact: Fact, facts: Facts) -> bool:
     """Whether the object of a number without a unit has one of a dimension: that is the one which is said with it."""
     beside = facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ())
     return bool(fact.path) and any(one.unit is not None and one.unit.dimension == dimension for one in beside)
+
+
+_AND = re.compile(r"[ \u00a0]*(?:,|and|und)?[ \u00a0]*")
+
+
+def _whole_lengths(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:
+    """Look for "7 hours 15 minutes" as one length, where its parts stand nowhere."""
+    found = list(marks)
+    for place, (first, second) in enumerate(itertools.pairwise(marks)):
+        hours, minutes = first.value, second.value
+        if (hours.unit, minutes.unit) != (HOUR, MINUTE) or (first.is_supported and second.is_supported):
+            continue
+        if hours.kind == minutes.kind == "number" and _AND.fullmatch(prose, hours.end, minutes.start):
+            length = replace(hours, numbers=(hours.numbers[0] + minutes.numbers[0] / 60,), decimals=2)
+            of_whole = _support(length, facts, steps)
+            if not of_whole[2]:
+                found[place] = Mark(hours, *of_whole)
+                found[place + 1] = Mark(minutes, *of_whole)
+    return found
 
 
 def _checked_weekdays(marks: list[Mark], facts: Facts, steps: Steps) -> list[Mark]:
@@ -328,6 +354,11 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[
                 found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="")
         elif mark.value.kind == "number" and _is_more_than_there_are(mark, prose, rows):
             found[place] = replace(mark, facts=(), reason="not_found")
+        elif mark.value.kind == "number" and _may_be_count(mark):
+            for name, number, counted in derivations.group_counts(mark.value):
+                if number == mark.value.numbers[0]:
+                    found[place] = replace(mark, facts=tuple(counted), derived=name, reason="")
+                    break
         elif mark.value.kind == "number" and not mark.is_supported:
             result = derivations.of(place, mark.value)
             if result is not None:
@@ -335,6 +366,18 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[
                 found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason="")
     # What was not looked for everywhere is not said to be nowhere.
     return [mark for mark in found if mark.is_supported or not steps.is_spent]
+
+
+def _may_be_count(mark: Mark) -> bool:
+    """Whether a number stands in rows alone, and may as well say how many of them there are: "two" of 2.0 hours."""
+    value = mark.value
+    return (
+        mark.is_supported
+        and value.unit is NO_UNIT
+        and not value.decimals
+        and value.numbers[0] < MAX_SMALL
+        and all(fact.row is not None and field_words(fact.field)[-1:] != ("number",) for fact in mark.facts)
+    )
 
 
 _NOUN = re.compile(r"[ \u00a0]+([^\W\d_]{3,40})\b")

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
+from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.values import Value
 from assistant.contrib.receipts.matching.words import common_words, months, weekdays
 
@@ -35,13 +36,17 @@ _GAP = re.compile(r"[ \u00a0](?:[A-Z]\. ?)?|-| & ")
 MAX_RUN = 8
 
 
-def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
-    """Yield the names in a prose that stand in sources, with where: whole ones, and parts of those of people."""
+def known_names(prose: str, facts: Facts, steps: Steps) -> Iterator[tuple[Value, list[Fact]]]:
+    """Yield the names in a prose that stand in sources, with where: whole ones, and parts of those of people.
+
+    Args:
+        steps: counts what is tried; once they are spent, no more names are found.
+    """
     words = list(WORD.finditer(prose))
     keys = [word[0].casefold() for word in words]
     place = 0
-    while place < len(words):
-        length, found = _longest(keys, place, facts)
+    while place < len(words) and not steps.is_spent:
+        length, found = _longest(keys, place, facts, steps)
         if found:
             start = words[place].start()
             end = words[place + length - 1].end()
@@ -54,10 +59,11 @@ def known_names(prose: str, facts: Facts) -> Iterator[tuple[Value, list[Fact]]]:
         place += 1
 
 
-def _longest(keys: list[str], place: int, facts: Facts) -> tuple[int, list[Fact]]:
+def _longest(keys: list[str], place: int, facts: Facts, steps: Steps) -> tuple[int, list[Fact]]:
     length = 0
     found = list[Fact]()
-    for name, facts_of_name in (facts.names.get(keys[place]) or facts.names.get(_singular(keys[place])) or {}).items():
+    names = facts.names.get(keys[place]) or facts.names.get(_singular(keys[place])) or {}
+    for name, facts_of_name in steps.each(names.items()):
         if len(name) < length or not _fits(keys[place : place + len(name)], name):
             continue
         if len(name) > length:

@@ -10,7 +10,7 @@ from itertools import islice, permutations, product
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.shown import Shown
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike
+from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, Unit, are_alike
 from assistant.contrib.receipts.matching.values import Value, values_in
 
 Candidates = Iterator[tuple[str, Decimal, Sequence[Fact]]]
@@ -99,6 +99,9 @@ def quotients(shown: Shown, facts: Facts, place: int, value: Value) -> Candidate
                 quotient = first.value.numbers[0] / second.value.numbers[0]
                 yield "quotient", quotient, [*first.facts[:1], *second.facts[:1]]
         return
+    is_average = words.AVERAGE.search(shown.prose, max(0, value.start - MAX_GAP), value.start)
+    if is_average or words.FOR_ONE.match(shown.prose, value.end):
+        yield from _for_one(shown, facts, place, value)
     if not sentence.says(words.EACH) or not value.unit.dimension.startswith("currency:"):
         return
     rows = [
@@ -112,6 +115,31 @@ def quotients(shown: Shown, facts: Facts, place: int, value: Value) -> Candidate
         for amount, (number, fact) in shown.steps.each(product(amounts, (*counts, *rows))):
             if number > 1:
                 yield "quotient", _number(amount) / number, [amount, fact]
+
+
+def _for_one(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:
+    """Yield what is shown beside a number, or stands in an object, by what is or does as well: "€3.86 a mile"."""
+    before = [
+        mark
+        for mark in shown.marks[max(0, place - MAX_FIELDS) : place + MAX_FIELDS]
+        if mark.value.kind == "number" and mark.is_supported and mark.value is not value
+    ]
+    wholes = [(mark.value.numbers[0], mark.facts[:1]) for mark in before if are_alike(mark.value.unit, value.unit)]
+    divisors = [(mark.value.numbers[0], mark.facts[:1]) for mark in before if not _is_amount(mark.value.unit)]
+    for several in islice(_objects(shown, facts, value), MAX_FIELDS):
+        for fact in several:
+            unit = fact.unit or NO_UNIT
+            if are_alike(unit, value.unit):
+                wholes.append((_number(fact), (fact,)))
+            if not _is_amount(unit):
+                divisors.append((_number(fact), (fact,)))
+    for (whole, operands), (number, found) in shown.steps.each(product(wholes[:MAX_ROWS], divisors[:MAX_ROWS])):
+        if 1 < number < whole:
+            yield "quotient", whole / number, [*operands, *found]
+
+
+def _is_amount(unit: Unit) -> bool:
+    return unit == PERCENT or unit.dimension.startswith("currency:")
 
 
 def _of_wholes(shown: Shown, facts: Facts, part: Decimal, value: Value, operands: Sequence[Fact]) -> Candidates:

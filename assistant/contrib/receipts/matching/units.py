@@ -30,6 +30,7 @@ NO_UNIT = Unit("none", Decimal(1))
 PERCENT = Unit("percent", Decimal(1))
 DAY = Unit("time", Decimal(86_400))
 MINUTE = Unit("time", Decimal(60))
+HOUR = Unit("time", Decimal(3_600))
 MONTH = Unit("months", Decimal(1))
 CENTS = Unit("cents", Decimal(1))
 
@@ -92,6 +93,9 @@ _PHRASES: tuple[tuple[str, str, str], ...] = (
     (r"cubic (?:metres?|meters?)", "volume", "1"),
     (r"degrees Fahrenheit", "fahrenheit", "1"),
     (r"degrees Celsius|Grad Celsius", "celsius", "1"),
+    (r"(?:US|American) dollars?|US-Dollars?", "currency:USD", "1"),
+    (r"Swiss francs?|Schweizer Franken", "currency:CHF", "1"),
+    (r"British pounds?|pounds? sterling|britische Pfund", "currency:GBP", "1"),
     (r"per ?cent|percent|Prozent|%|pct", "percent", "1"),
 )
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "CHF": "CHF", "Fr.": "CHF", "zł": "PLN", "Kč": "CZK"}

@@ -269,6 +269,11 @@ def _read(digits: str) -> tuple[tuple[Decimal, ...], int]:
         return (), 0
 
 
+def is_other_reading(value: Value, number: Decimal) -> bool:
+    """Whether "1,548" is read as a number with three digits behind the point, which it may be as well."""
+    return value.decimals == 0 and not value.is_word and number != int(number)
+
+
 def _number(text: str, start: int, end: int, now: datetime) -> Value | None:
     digits = text[start:end]
     numbers, decimals = _read(digits)
@@ -298,7 +303,12 @@ def _dotted_day(text: str, start: int, end: int) -> Value | None:
 
 def _word_number(text: str, start: int, end: int, now: datetime) -> Value:
     number = Decimal(words.NUMBERS[text[start:end].casefold()])
-    value = _with_unit(text, Value("number", start, end, text[start:end], (number,), is_word=True))
+    decimals = 0
+    if half := words.AND_A_HALF.match(text, end):
+        number += Decimal("0.5")
+        decimals = 1
+        end = half.end()
+    value = _with_unit(text, Value("number", start, end, text[start:end], (number,), decimals, is_word=True))
     return _relative(text, value, now)
 
 

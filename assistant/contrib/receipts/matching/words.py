@@ -32,6 +32,21 @@ ABOUT = re.compile(
     re.IGNORECASE,
 )
 # What speaks of a sum, a difference, an average or a year of months.
+# Behind and before a percentage by which one number is more or less than another.
+MORE = re.compile(
+    r"[ \u00a0](?:more|less|higher|lower|above|below|up|down|larger|smaller|cheaper|dearer"
+    r"|mehr|weniger|höher|niedriger|über|unter|größer|kleiner|günstiger|teurer)\b",
+    re.IGNORECASE,
+)
+BY = re.compile(
+    r"(?:\b(?:by|up|down|grew|grown|rose|risen|fell|fallen|um|plus|minus)|[+−])[ \u00a0]?"
+    r"(?:\b(?:about|around|roughly|nearly|rund|etwa|knapp|gut|fast)[ \u00a0])?$",
+    re.IGNORECASE,
+)
+# Behind an amount of which so much is for one: "45,900 a day", "€3.86 per kilometre", "181 € am Tag".
+FOR_ONE = re.compile(r"[ \u00a0](?:an?|per|each|every|apiece|pro|je|am|im|jede[nrms]?)\b", re.IGNORECASE)
+# Behind a number that half of one more belongs to.
+AND_A_HALF = re.compile(r"[ \u00a0]and a half\b", re.IGNORECASE)
 AVERAGE = re.compile(
     r"\b(?:average|mean|per \w+|on average|pro \w+|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE
 )
@@ -49,16 +64,16 @@ EXAMPLE = re.compile(
 )
 DIFFERENCE = re.compile(
     r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
-    r"|short|below|above|under|higher|lower|warmer|colder"
+    r"|short|below|above|under|higher|lower|warmer|colder|larger|smaller|bigger|greater|longer|shorter|older|younger"
     r"|did not|do not|have not|paid|saved?|of which|interest|profit|margin"
     r"|unterschied\w*|differenz"
     r"|weniger|mehr|günstiger|teurer|frei|übrig|verbrauch\w*|zwischen|seit|rest\w*|spät|fehl\w*|offen\w*|unter|über"
-    r"|höher|niedriger|tiefer|nicht|bezahlt|gespart|davon|zinsen|gewinn|marge)\b",
+    r"|höher|niedriger|tiefer|größer|kleiner|länger|kürzer|älter|jünger|nicht|bezahlt|gespart|davon|zinsen|gewinn|marge)\b",
     re.IGNORECASE,
 )
 TOTAL = re.compile(r"\b(?:total|together|altogether|in all|overall|insgesamt|zusammen|gesamt\w*)\b", re.IGNORECASE)
 TAX = re.compile(
-    r"\b(?:tax\w*|vat|gst|discount\w*|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
+    r"\b(?:tax\w*|vat|gst|discount\w*|surcharge\w*|\w*aufschlag|\w*zuschlag|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
     r"|zuzüglich|zzgl)\b",
     re.IGNORECASE,
 )
