@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories clean chromium lock messages prepare sbom dist release publish
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories pictures clean chromium lock messages prepare sbom dist release publish
 
 # "core" runs the tests of the core with no optional app, "rest" the others; nothing: all tests, with all apps.
 TEST_APPS ?=
@@ -195,6 +195,9 @@ accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.insta
 
 stories: $(VENV)/.installed-dev chromium  ## Do ten operators' stories in the control panel, and record the clicks in docs/admin.md
 	@RECORD_STORIES=true $(BIN)/python -m pytest -q tests/browser/admin/test_stories.py $(ARGS)
+
+pictures: $(VENV)/.installed-dev chromium  ## Take the pictures of docs/admin.md again, of a site that is in use
+	@RECORD_PICTURES=true $(BIN)/python -m pytest -q tests/browser/admin/test_pictures.py $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)
