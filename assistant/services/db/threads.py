@@ -63,14 +63,13 @@ _own = local()
 def _keep_connection() -> None:
     """Keep this thread's connection open between calls, regardless of `CONN_MAX_AGE`.
 
-    Called before each call: the connection that the thread had at its beginning may have been a test's, which
-    `assistant.testing` lent to it.
+    Not at the thread's beginning: the connection that it has then may be a test's, which `assistant.testing` lends.
 
     The setting applies to all threads, and under ASGI each request of a synchronous view has a thread of its own, whose
     kept connection nobody would use again or close. With psycopg's pool, connections belong to the pool.
     """
     own = connections[DEFAULT_DB_ALIAS]
-    if own is getattr(_own, "connection", None) or own.allow_thread_sharing:
+    if own.allow_thread_sharing:
         return
     _own.connection = own
     if own.settings_dict["OPTIONS"].get("pool"):
@@ -148,7 +147,8 @@ async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kw
     context = CarriedContext()
 
     def work() -> T:
-        _keep_connection()
+        if connections[DEFAULT_DB_ALIAS] is not getattr(_own, "connection", None):
+            _keep_connection()
         # As Django does at the start of a request: replace a connection that is too old or broken.
         close_old_connections()
         return function(*args, **kwargs)
