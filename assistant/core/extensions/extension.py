@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
+from assistant.core.values.citations import Citation
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message, Reply, not_superseded
 from assistant.toolkit import Tool, ToolContext, ToolResult
@@ -106,6 +107,11 @@ class ExtensionRun(Generic[State]):
     def finish_reason(self) -> str:
         """Why the model ended its last answer; "" before it has given one."""
         return self._transcript.finish_reason
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What the provider itself says that its answers were taken from."""
+        return self._transcript.citations
 
     @property
     def on_left(self) -> OnLeft:

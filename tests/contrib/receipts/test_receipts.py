@@ -17,8 +17,9 @@ from assistant.contrib.receipts.services.counting import counts_of
 from assistant.contrib.receipts.services.readers import for_readers_of_a_link
 from assistant.contrib.receipts.services.reading import shown_receipts
 from assistant.contrib.receipts.services.receipt import MadeReceipt, make_receipt
-from assistant.contrib.receipts.services.telling import note_of
-from assistant.core.values.messages import ToolCall
+from assistant.contrib.receipts.services.telling import annotations_of, note_of
+from assistant.core.values.citations import Citation
+from assistant.core.values.messages import Reply, ToolCall
 from assistant.models import Assistant, Document, Run
 from assistant.providers.scripted import ScriptedModel
 from assistant.services.knowledge.documents import add_document
@@ -204,6 +205,18 @@ def test_after_a_search_that_gave_nothing_all_citations_are_marked(cast: Cast, a
     assert [(mark["text"], mark["reason"]) for mark in receipt_of(answer)["marks"]] == [
         ("[1]", "not_offered"),
         ("[9]", "not_offered"),
+    ]
+
+
+def test_what_the_provider_itself_cites_is_a_source(cast: Cast) -> None:
+    page = Citation("https://example.com/rain", "Rain", "It rained 14.5 mm on Friday.")
+    answer = ask(cast, [Reply(text="It was 14.5 mm, or 15.4 mm.", citations=(page,))])
+    found, wrong = receipt_of(answer)["marks"]
+    (source,) = found["sources"]
+    assert (source["kind"], source["title"], source["url"]) == ("passage", "Rain", "https://example.com/rain")
+    assert wrong["reason"] == "not_found"
+    assert [(one.title, one.url) for one in annotations_of(receipt_of(answer))] == [
+        ("Rain", "https://example.com/rain")
     ]
 
 

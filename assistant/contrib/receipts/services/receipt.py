@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from urllib.parse import urlsplit
 
 from assistant.contrib.receipts.matching.claims import Done, claims_of
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
 from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, MAX_VALUES, Mark, marks_of
 from assistant.contrib.receipts.matching.prose import masked, unoffered_citations
 from assistant.contrib.receipts.matching.steps import Steps
+from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
 
 # The kinds of sources in the order in which the first of a value is chosen.
@@ -62,6 +64,7 @@ def make_receipt(
     calls: Sequence[Done],
     now: datetime,
     searches: AbstractSet[str] = frozenset(),
+    citations: Sequence[Citation] = (),
     steps: Steps | None = None,
 ) -> MadeReceipt:
     """Return the receipt of an answer.
@@ -71,9 +74,10 @@ def make_receipt(
         calls: of the tools, in this run and before it in the conversation.
         now: in the tenant's timezone.
         searches: the names of the tools that give passages of documents.
+        citations: what the provider itself says that the answer was taken from.
         steps: counts the work; `stop` ends it from another thread.
     """
-    facts = facts_of(messages, now)
+    facts = facts_of(messages, now, citations)
     answer = answer[:MAX_ANSWER]
     steps = Steps() if steps is None else steps
     prose = masked(answer)
@@ -116,9 +120,11 @@ def _unoffered(
     ]
 
 
-def facts_of(messages: Sequence[Message], now: datetime) -> Facts:
+def facts_of(messages: Sequence[Message], now: datetime, citations: Sequence[Citation] = ()) -> Facts:
     """Return what the messages of a conversation say, the newest first if there is more than is indexed."""
     facts = Facts(now)
+    for one in citations:
+        facts.add_text(Source("passage", one.source, id=one.source_id), one.text)
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     for message in reversed(messages):
         if message.is_superseded or facts.is_full:
@@ -180,6 +186,7 @@ def _source(fact: Fact, facts: Facts) -> dict[str, Any]:
             "title": source.name,
             "start": fact.start,
             "end": fact.end,
+            **_link(source.id if urlsplit(source.id).scheme in ("http", "https") else ""),
         }
     if source.kind == "message":
         return {"kind": "message", "id": source.id}

@@ -67,11 +67,13 @@ def _unoffered(marks: Sequence[Mapping[str, Any]]) -> dict[str, None]:
 
 def _annotation(mark: Mapping[str, Any]) -> Annotation | None:
     for source in mark["sources"]:
-        if "id" in source and source["kind"] == "passage":
-            return Annotation(mark["start"], mark["end"], source["title"], document=source["id"])
         url = str(source.get("url") or "")
         if urlsplit(url).scheme in ("http", "https"):
-            return Annotation(mark["start"], mark["end"], source["tool"], url=url)
+            return Annotation(
+                mark["start"], mark["end"], source["tool"] if "tool" in source else source["title"], url=url
+            )
+        if "id" in source and source["kind"] == "passage":
+            return Annotation(mark["start"], mark["end"], source["title"], document=source["id"])
     return None
 
 

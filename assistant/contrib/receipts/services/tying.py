@@ -21,6 +21,7 @@ from assistant.contrib.receipts.services.metrics import count_receipt
 from assistant.contrib.receipts.services.readers import for_visitors, titled
 from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt
 from assistant.core.extensions.extension import ExtensionRun
+from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services import tenant_events
@@ -66,13 +67,15 @@ class Receipts(RunExtension[None]):
     async def check_answer(self, run: ExtensionRun[None], answer: Any) -> Any:
         messages = run.messages
         last = messages[-1] if messages and messages[-1].role == "assistant" else None
-        if last is None or not run.text.strip() or not isinstance(answer, str) or not has_looked_up(messages):
+        if last is None or not run.text.strip() or not isinstance(answer, str):
+            return answer
+        if not has_looked_up(messages) and not run.citations:
             return answer
         conversation = messages[:-1]
         steps = Steps()
         try:
             async with asyncio.timeout(SECONDS):
-                receipt = await self._made(run.text, conversation, steps)
+                receipt = await self._made(run.text, conversation, run.citations, steps)
         except Exception:
             # The answer stands without it.
             logger.exception("The answer of run %s is not checked", self.key.run_id)
@@ -86,11 +89,20 @@ class Receipts(RunExtension[None]):
                 await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer
 
-    async def _made(self, answer: str, conversation: Sequence[Message], steps: Steps) -> MadeReceipt:
+    async def _made(
+        self, answer: str, conversation: Sequence[Message], citations: Sequence[Citation], steps: Steps
+    ) -> MadeReceipt:
         calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
         now = timezone.now().astimezone(ZoneInfo(self.timezone))
         make = partial(
-            make_receipt, answer, messages=conversation, calls=calls, now=now, searches=self.searches, steps=steps
+            make_receipt,
+            answer,
+            messages=conversation,
+            calls=calls,
+            now=now,
+            searches=self.searches,
+            citations=citations,
+            steps=steps,
         )
         size = len(answer) + sum(len(message.content) for message in conversation)
         return make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
