@@ -145,6 +145,23 @@ def _classify_error(error: MCPError) -> RemoteFailure:
     return RemoteFailure("ended" if error.code == CONNECTION_CLOSED else "protocol", detail)
 
 
+def authorization_failure(response: httpx2.Response) -> RemoteFailure | None:
+    """Return the failure of an authorization server that is out of order; None if it has refused the credentials.
+
+    A token that cannot be read is no refusal, either.
+    """
+    code = response.status_code
+    kind: FailureKind | None = None
+    if code >= 500 or code in (408, 429):
+        kind = _KINDS.get(code, "failing")
+    elif response.is_success and response.request.method == "POST":
+        kind = "protocol"
+    if kind is None:
+        return None
+    detail = f"The authorization server answered HTTP {code} {response.reason_phrase}".strip()
+    return RemoteFailure(kind, detail).with_words("" if response.is_success else words_of(response))
+
+
 def failure_data(failure: RemoteFailure) -> dict[str, str]:
     """Return the data of an error of JSON-RPC with which `failure_of` makes the same failure again."""
     return {_FAILURE: failure.kind, _SAID: failure.said}

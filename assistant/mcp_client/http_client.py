@@ -40,9 +40,12 @@ class AnswerClient(httpx2.AsyncClient):
             return await super().send(request, **options)
         if sent["method"] in _OPENING:
             response = await super().send(request, **options)
-            if _is_refusal(response.status_code):
+            is_refused = _is_refusal(response.status_code)
+            # Of the first of both the SDK reads an unknown status as "older than that", and tries the second.
+            if is_refused or (response.status_code >= 400 and sent["method"] == "initialize"):
                 await read_beginning(response)
-                response.raise_for_status()
+                if is_refused or not is_error(response.content):
+                    response.raise_for_status()
             return response
         request_id = sent["id"]
         try:

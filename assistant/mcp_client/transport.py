@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from assistant.mcp_client.endpoint import Endpoint
+from assistant.mcp_client.error_mapping import authorization_failure
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.http_client import MAX_ANSWER_BYTES, AnswerClient
 from assistant.mcp_client.last_words import ErrorTail, error_output, read_beginning
@@ -104,25 +105,32 @@ def _auth(endpoint: Endpoint) -> httpx2.Auth | None:
 class _ClientCredentials(ClientCredentialsOAuthProvider):
     """The SDK's grant of client credentials, which asks for a wider scope where a server answers 403.
 
-    If there is none, what failed is the request that was forbidden, not the credentials.
+    If there is none, what failed is the request that was forbidden, not the credentials. Nor are they what failed where
+    the authorization server is out of order.
     """
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         flow = super().async_auth_flow(request)
         forbidden: httpx2.Response | None = None
+        authorizing: httpx2.Response | None = None
         try:
             outgoing = await anext(flow)
             while True:
                 response = yield outgoing
-                if outgoing is request and response.status_code == 403:
+                if outgoing is not request:
+                    authorizing = response
+                    await read_beginning(response)
+                elif response.status_code == 403:
                     forbidden = response
                     await read_beginning(response)
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
-        except OAuthFlowError:
+        except OAuthFlowError as exc:
             if forbidden is not None:
                 forbidden.raise_for_status()
+            if authorizing is not None and (failure := authorization_failure(authorizing)) is not None:
+                raise failure from exc
             raise
         finally:
             await flow.aclose()

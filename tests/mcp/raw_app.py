@@ -19,8 +19,18 @@ Json = dict[str, Any]
 # `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool;
 # or, of a program, the `line` with `<id>` for the request's; or, over HTTP, the `status` and `body` of a refusal with
 # its `headers`, the `text` of a body with its `type`, or the `events` of a stream. A list has one for each call. Calls
-# of the tools in `together` are answered when that many have come. With `needs_token`, there is an OAuth server too.
-STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}, "together": 0, "needs_token": False}
+# of the tools in `together` are answered when that many have come. With `needs_token`, there is an OAuth server too,
+# which answers requests of tokens with the `status` and `body` of `refused_token`. The server refuses to open a session
+# with those of `refused_session`.
+STATE: Json = {
+    "is_modern": False,
+    "pages": [{"tools": []}],
+    "answers": {},
+    "together": 0,
+    "needs_token": False,
+    "refused_token": None,
+    "refused_session": None,
+}
 TOKEN = "canary-0123456789"
 LOG: list[Json] = []
 
@@ -60,6 +70,8 @@ async def mcp(request: Request) -> Response:
         return Response(status_code=405)
     if STATE["needs_token"] and request.headers.get("authorization") != f"Bearer {TOKEN}":
         return Response(status_code=401)
+    if (refused := STATE["refused_session"]) is not None:
+        return JSONResponse(refused["body"], refused["status"])
     message = await request.json()
     if "id" not in message:
         return Response(status_code=202)
@@ -84,6 +96,8 @@ async def authorization_server(request: Request) -> Response:
 
 
 async def token(request: Request) -> Response:
+    if (refused := STATE["refused_token"]) is not None:
+        return Response(refused["body"], refused["status"], media_type="text/html")
     if "scope=admin" in (await request.body()).decode():
         return JSONResponse({"error": "invalid_scope"}, 400)
     return JSONResponse({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600})

@@ -49,7 +49,13 @@ def raw_process() -> Iterator[Outside]:
 def raw(request: pytest.FixtureRequest, raw_process: Outside) -> Outside:
     """The server, of the protocol before and after sessions."""
     raw_process.be(
-        is_modern=request.param == "2026-07-28", pages=[{"tools": []}], answers={}, together=0, needs_token=False
+        is_modern=request.param == "2026-07-28",
+        pages=[{"tools": []}],
+        answers={},
+        together=0,
+        needs_token=False,
+        refused_token=None,
+        refused_session=None,
     )
     return raw_process
 
@@ -270,6 +276,54 @@ async def test_what_a_server_forbids_is_told_in_its_words(raw: Outside, challeng
     assert str(caught.value) == f"The external server does not allow this. It says: {said}"
     assert (caught.value.kind, caught.value.may_have_run) == ("forbidden", False)
     assert caught.value.detail == f"HTTP 403 Forbidden; it said: {said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "detail"),
+    [
+        (
+            503,
+            "<p>Maintenance until noon.</p>",
+            "failing",
+            "HTTP 503 Service Unavailable; it said: Maintenance until noon.",
+        ),
+        (500, "", "failing", "HTTP 500 Internal Server Error"),
+        (429, '{"error": "slow_down"}', "busy", "HTTP 429 Too Many Requests; it said: slow_down"),
+        (200, "<p>Sign in</p>", "protocol", "HTTP 200 OK"),
+        (200, '{"token_type": "Bearer"}', "protocol", "HTTP 200 OK"),
+    ],
+)
+async def test_an_authorization_server_that_is_out_of_order_has_not_refused_the_credentials(
+    raw: Outside, status: int, body: str, kind: str, detail: str
+) -> None:
+    raw.be(needs_token=True, refused_token={"status": status, "body": body})
+    oauth = OAuthClient(client_id="us", client_secret="canary-77", issuer=raw.origin)
+    with pytest.raises(RemoteFailure) as caught:
+        async with connect(replace(endpoint(raw), oauth=oauth)):
+            pass
+    assert (caught.value.kind, caught.value.may_have_run) == (kind, False)
+    assert caught.value.detail == f"The authorization server answered {detail}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(400, '{"error": "invalid_grant"}'), (401, '{"error": "invalid_client"}')]
+)
+async def test_one_that_refuses_them_has(raw: Outside, status: int, body: str) -> None:
+    raw.be(needs_token=True, refused_token={"status": status, "body": body})
+    oauth = OAuthClient(client_id="us", client_secret="canary-77", issuer=raw.origin)
+    with pytest.raises(RemoteFailure, match="did not accept our credentials"):
+        async with connect(replace(endpoint(raw), oauth=oauth)):
+            pass
+
+
+@pytest.mark.parametrize(("status", "reason"), [(402, "Payment Required"), (404, "Not Found"), (410, "Gone")])
+async def test_a_session_that_is_refused_is_told_in_the_servers_words(raw: Outside, status: int, reason: str) -> None:
+    raw.be(refused_session={"status": status, "body": {"message": "The plan is over."}})
+    with pytest.raises(RemoteFailure) as caught:
+        async with connect(endpoint(raw)):
+            pass
+    assert str(caught.value) == "The external server answered with an error. It says: The plan is over."
+    assert caught.value.detail == f"HTTP {status} {reason}; it said: The plan is over."
 
 
 async def test_a_call_that_is_refused_as_wrong_is_told_why(raw: Outside) -> None:
