@@ -35,10 +35,6 @@ ASSISTANT_FIELD_ENCRYPTION_KEYS = _env.fernet_keys("ASSISTANT_FIELD_ENCRYPTION_K
 # Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
 ASSISTANT_INTERNAL_HOSTS = _env.internal_hosts("ASSISTANT_INTERNAL_HOSTS")
 
-# The bearer token for /metrics, which answers 404 without it, and how many tenants get a label of their own there.
-ASSISTANT_METRICS_TOKEN = _env.key("ASSISTANT_METRICS_TOKEN")
-ASSISTANT_METRICS_TENANTS = _env.number("ASSISTANT_METRICS_TENANTS", 0)
-
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 ASSISTANT_STATIC_FROM_SERVER = _env.flag("ASSISTANT_STATIC_FROM_SERVER", True)
 
@@ -180,8 +176,6 @@ __all__ = [
     "ASSISTANT_MAX_SYNC_VIEWS",
     "ASSISTANT_MAX_UPLOAD_BYTES",
     "ASSISTANT_MEMBER_LIMITS",
-    "ASSISTANT_METRICS_TENANTS",
-    "ASSISTANT_METRICS_TOKEN",
     "ASSISTANT_MIN_BODY_RATE",
     "ASSISTANT_MODEL_INTERCEPTORS",
     "ASSISTANT_MODEL_PRICES",

@@ -1,4 +1,4 @@
-"""Probes for load balancers, and metrics for Prometheus."""
+"""Probes for load balancers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.crypto import constant_time_compare
 from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from assistant.services import addresses, metrics, readiness
+from assistant.services import addresses, readiness
 from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.db.single_flight import SingleFlight
 from assistant.services.db.write_probe import FAILED, OK, write_probe
 from assistant.services.errors import describe_outage, is_at_connection_limit
-from assistant.services.tenancy.authentication import bearer_of
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
@@ -95,16 +92,6 @@ def _readiness() -> dict[str, Any]:
 _flights: PerLoop[SingleFlight[dict[str, Any]]] = PerLoop(lambda: SingleFlight(_readiness))
 
 
-@require_safe
-@never_cache
-def metrics_page(request: HttpRequest) -> HttpResponse:
-    """Return the metrics of this process to callers with the `ASSISTANT_METRICS_TOKEN`; answer 404 to others."""
-    token = bearer_of(request.headers)
-    if not settings.ASSISTANT_METRICS_TOKEN or not constant_time_compare(token or "", settings.ASSISTANT_METRICS_TOKEN):
-        return HttpResponse(status=404)
-    return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
-
-
 def _clock() -> tuple[str, Reading | None]:
     """Return the database's state, and a reading of its clock; None if it does not answer."""
     try:
@@ -126,7 +113,7 @@ def _migrations() -> bool:
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "healthz": healthz,
     "readyz": readyz,
-    "metrics": metrics_page,
+    **readiness.added_probes(),
 }
 
 

@@ -135,8 +135,6 @@ def paths_for_programs() -> tuple[str, ...]:
 def missing_packages() -> Iterator[str]:
     """Yield a sentence for each package that an installed app or a setting needs, and that is not installed."""
     needed = [(app.name, module, extra) for app in installed() for module, extra in app.packages.items()]
-    if settings.ASSISTANT_METRICS_TOKEN:
-        needed.append(("ASSISTANT_METRICS_TOKEN", "prometheus_client", "metrics"))
     for name, module, extra in needed:
         if not is_there(module):
             yield f"{name} needs a package that is not installed: pip install 'tenant-assistant[{extra}]'"

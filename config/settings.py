@@ -32,6 +32,7 @@ from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
+from assistant.contrib.metrics.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
 from assistant.contrib.row_level_security.defaults import ASSISTANT_ROW_LEVEL_SECURITY  # noqa: E402
@@ -119,6 +120,7 @@ INSTALLED_APPS = [
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
+    "assistant.contrib.metrics",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",

@@ -21,7 +21,7 @@ STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\
 WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "benchmarks"}
 NEEDS_APPS = re.compile(
     r"\bassistant(\.contrib|_evaluations|_mcp_servers|_timed|_end_users|_sign_in)\b|\btests\.(contrib|mcp\.talking|isolation)\b"
-    r"|/mcp/|/admin/|[\"']admin:"
+    r"|\bASSISTANT_METRICS_TOKEN\b|/mcp/|/admin/|[\"']admin:"
     # Approvals on pages of the panel.
     r"|\banswer_page\b"
     # Pages with the widget of `end_users`.

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
+from assistant.health import PROBES
 from assistant.services import metrics
 from assistant.toolkit.carried_context import attach_parent, detach_parent
 from assistant.toolkit.logs import Request, begin_request, end_request
@@ -26,8 +27,6 @@ HEADER = b"x-request-id"
 _VALID_ID = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
 # The token in an address for results that come later, which is their credential.
 _TOKEN = re.compile(r"(/pending/)[^/]+")
-# Monitoring requests these every few seconds, so they are logged at DEBUG only.
-_PROBE_NAMES = frozenset({"healthz", "readyz", "metrics"})
 # The ASGI messages that start a response, with its headers.
 _RESPONSE_STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 
@@ -85,10 +84,11 @@ class _Exchange:
             self._status = 403
 
     def log(self) -> None:
-        level = logging.DEBUG if self._path.rpartition("/")[2] in _PROBE_NAMES else logging.INFO
+        # Monitoring requests probes every few seconds.
+        level = logging.DEBUG if self._path.rpartition("/")[2] in PROBES else logging.INFO
         # 499, as in nginx: the client disconnected before there was a response.
         status, seconds = self._status or 499, time.perf_counter() - self._began
-        metrics.count_response(self._method, status)
+        metrics.counting().count_response(self._method, status)
         if logger.isEnabledFor(level):
             fields = {
                 "method": self._method,

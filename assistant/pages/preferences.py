@@ -14,7 +14,7 @@ from assistant.services.tenancy.person_settings import settings_for
 
 # The views whose texts are for people; others answer programs.
 _APPS = frozenset({"assistant", "admin"})
-_PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics")
+_PROGRAMS = ("/api/", "/healthz", "/readyz")
 
 
 class PersonLanguage(MiddlewareMixin):

@@ -57,7 +57,8 @@ from assistant.services import loop_services, readiness, shown_notices, tenant_e
 from assistant.services.tenancy import row_scope, scopes
 from assistant.websocket import added_frames
 print([*added_frames._handlers, *shown_notices._notices, *member_links._links, *added_settings._makers]
-    + [*conversation_menu._entries, *conversation_menu._below_list, *readiness._checks, *row_scope._explanations])
+    + [*conversation_menu._entries, *conversation_menu._below_list, *readiness._checks, *readiness._probes]
+    + [*row_scope._explanations])
 print([name for name, _ in tenant_events.event_choices() if name.startswith(("alarm", "schedule"))]
     + [*optional_apps.library_modules()])
 print([*tenant_events._receivers, *loop_services._factories])

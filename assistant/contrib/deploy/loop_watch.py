@@ -17,7 +17,8 @@ from types import FrameType
 
 from django.conf import settings
 
-from assistant.services import metrics
+from assistant.services import gauges
+from assistant.services.metrics import BoundedLabel, Series
 from assistant.toolkit.context import tool_of_task
 
 logger = logging.getLogger("assistant.loop")
@@ -31,6 +32,40 @@ LOG_SECONDS = 1.0
 STOPPED_SECONDS = 2.0
 UNKNOWN = "unknown"
 IDLE = "idle"
+
+_coroutine = BoundedLabel(100)
+_tool = BoundedLabel(500)
+_held_seconds = Series(
+    "assistant_loop_held_seconds",
+    "How long a task held the event loop, from 100 ms on, by its coroutine.",
+    ("task",),
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_tool_held_seconds = Series("assistant_tool_held_loop_seconds", "Seconds that a tool held the event loop.", ("tool",))
+_stopped_seconds = Series("assistant_stopped_seconds", "Seconds in which this process did not run at all.")
+
+
+class _Longest:
+    """The longest of some durations, since it was last read."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def record(self, seconds: float) -> None:
+        self._seconds = max(self._seconds, seconds)
+
+    def take(self) -> float:
+        seconds = self._seconds
+        self._seconds = 0.0
+        return seconds
+
+
+_delay = _Longest()
+gauges.watch(
+    "assistant_loop_longest_delay_seconds",
+    "The latest that a timer of the event loop was since this was last read.",
+    _delay.take,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +115,7 @@ class LoopWatch:
         holder, self._holder, self._measured_at = self._holder, None, now
         was_stopped = late > STOPPED_SECONDS and self._was_stopped(now)
         self._gap, self._processor_seconds = 0.0, time.process_time()
-        metrics.record_delay(late)
+        _delay.record(late)
         if was_stopped:
             self._report_stop(late)
         elif late > HELD_SECONDS:
@@ -93,7 +128,7 @@ class LoopWatch:
         return gap > STOPPED_SECONDS and time.process_time() - self._processor_seconds < gap / 2
 
     def _report_stop(self, seconds: float) -> None:
-        metrics.count_stop(seconds)
+        _stopped_seconds.add(amount=seconds)
         logger.warning(
             "This process did not run for %.1f s: it was stopped, or its machine was suspended or overloaded. "
             "Other processes end its runs if that takes longer than leases last.",
@@ -101,7 +136,9 @@ class LoopWatch:
         )
 
     def _report(self, seconds: float, holder: LoopHolder) -> None:
-        metrics.count_held(holder.coroutine, seconds, tool=holder.tool)
+        _held_seconds.add(_coroutine(holder.coroutine), amount=seconds)
+        if holder.tool:
+            _tool_held_seconds.add(_tool(holder.tool), amount=seconds)
         if self._measured_at - self._logged_at >= LOG_SECONDS:
             self._logged_at = self._measured_at
             if holder.task == UNKNOWN:

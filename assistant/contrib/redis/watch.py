@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from assistant.contrib.redis.problems import RedisProblem, redis_problem
 from assistant.contrib.redis.scripts import MARK
 from assistant.services.errors import describe_outage
-from assistant.services.metrics import Counter
+from assistant.services.metrics import Series
 from assistant.services.outage_errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 MARK_KEY = "assistant:mark"
 CHECK_SECONDS = 2.0
 
-_losses = Counter("assistant_redis_losses", "Times at which Redis had lost its data.")
+_losses = Series("assistant_redis_losses", "Times at which Redis had lost its data.")
 
 
 class RedisWatch:
@@ -61,7 +61,7 @@ class RedisWatch:
             self.problem = None
         if self._mark not in (None, mark):
             logger.warning("Redis has lost its data (FLUSHALL or an eviction); readers fetch what they miss")
-            _losses.inc()
+            _losses.add()
             self._on_loss()
         self._mark = mark
 

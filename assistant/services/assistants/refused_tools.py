@@ -51,7 +51,7 @@ def refused_by(tool: Tool, providers: Iterable[Provider]) -> list[tuple[str, str
 
 async def on_refused_tool(provider_id: int | None, tenant_id: int | None, provider: str, refused: RefusedTool) -> None:
     """Count a refused tool, and store it later with its provider; one of the environment has no row."""
-    metrics.count_refused_tool(provider=provider, tool=refused.name)
+    metrics.counting().count_refused_tool(provider=provider, tool=refused.name)
     if provider_id is None:
         return
     task = asyncio.create_task(_store_later(provider_id, tenant_id, refused), name="refused-tool")

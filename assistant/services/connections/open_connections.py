@@ -103,7 +103,7 @@ async def _check(registry: _Registry) -> None:
             # Any error: a checker that ended would leave connections open that have lost access.
             logger.warning("The access of open connections could not be checked", exc_info=True)
         else:
-            metrics.record_connection_check(time.perf_counter() - began)
+            metrics.counting().record_connection_check(time.perf_counter() - began)
 
 
 def count_open() -> int:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from assistant.models import Attachment
+from assistant.services import metrics
 from assistant.services.files import office_worker, pdf_worker
 from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
 from assistant.services.files.reader_turns import FairPlaces, KnownFiles, ReaderSeconds, Uploader
@@ -114,9 +115,7 @@ def _parsed(
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
     outcome, text = _outcome(worker, head, content, uploader)
-    from assistant.services import metrics
-
-    metrics.count_file(outcome)
+    metrics.counting().count_file(outcome)
     if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
         if outcome == pdf_worker.EMPTY and worker is _OFFICE:

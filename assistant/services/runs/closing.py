@@ -195,7 +195,7 @@ def report_end(
         seconds: how long it took.
         first_token: seconds until the model's first token; None if there was none.
     """
-    metrics.count_run(
+    metrics.counting().count_run(
         tenant=plan.context.tenant.slug,
         outcome=ending.status,
         code=ending.error_code,
@@ -206,9 +206,9 @@ def report_end(
         is_test=is_test,
     )
     if timeline.fallback:
-        metrics.count_fallback(provider=plan.model.provider, reason=timeline.fallback["reason"])
+        metrics.counting().count_fallback(provider=plan.model.provider, reason=timeline.fallback["reason"])
     for outcome, count in timeline.written_calls.items():
-        metrics.count_written_calls(provider=plan.model.provider, outcome=outcome, count=count)
+        metrics.counting().count_written_calls(provider=plan.model.provider, outcome=outcome, count=count)
     fields = {
         "outcome": ending.error_code or ending.status,
         "duration_ms": round(seconds * 1000),

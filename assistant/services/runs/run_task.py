@@ -324,7 +324,7 @@ class RunTask:
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
-        metrics.count_unstored_run(storage_problem(exc) or "unreachable")
+        metrics.counting().count_unstored_run(storage_problem(exc) or "unreachable")
         self._writer.keep_events()
         self._failure = "internal_error"
         return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)

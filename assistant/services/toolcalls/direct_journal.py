@@ -55,7 +55,7 @@ class CallJournal:
         await in_database(record_call_end, member=self._member, outcomes=outcomes)
         await self._late.after(outcomes)
         catalogue = registry()
-        metrics.count_calls(
+        metrics.counting().count_calls(
             tenant=self._member.tenant.slug,
             outcomes=outcomes,
             # The name of a call that did not run may be invented by the model.

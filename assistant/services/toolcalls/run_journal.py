@@ -107,7 +107,7 @@ class AuditJournal:
         await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes, waits=waits)
         await self._late.after(outcomes)
         catalogue = registry()
-        metrics.count_calls(
+        metrics.counting().count_calls(
             tenant=self._tenant_slug,
             outcomes=outcomes,
             # The name of a call that did not run may be invented by the model.

@@ -16,7 +16,7 @@ from prometheus_client import REGISTRY
 from pytest_django import Settings
 
 from assistant.contrib.deploy.loop_watch import LoopWatch, watch_of_loop
-from assistant.services import metrics
+from assistant.contrib.metrics.prometheus import exposition
 from assistant.services.loop_services import new_services
 from assistant.toolkit import ToolContext, tool
 from assistant.toolkit.context import use_context
@@ -145,7 +145,7 @@ def test_a_tool_that_leaves_threads_is_logged_and_counted(caplog: pytest.LogCapt
         for _ in range(12):
             threading.Thread(target=end.wait, daemon=True).start()
     assert "The tool forgetful has left 12 threads running after its calls" in caplog.text
-    assert 'assistant_tool_threads{tool="forgetful"} 12.0' in metrics.exposition().decode()
+    assert 'assistant_tool_threads{tool="forgetful"} 12.0' in exposition().decode()
     end.set()
 
 

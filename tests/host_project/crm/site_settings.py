@@ -109,6 +109,7 @@ INSTALLED_APPS += [
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
+    "assistant.contrib.metrics",
     "assistant.contrib.weather",
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",

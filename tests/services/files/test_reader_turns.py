@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import pytest
 from pytest_django import Settings
@@ -12,7 +13,6 @@ from assistant.services.files.reader_turns import FairPlaces, ReaderSeconds, Upl
 from assistant.services.files.reading import read_text
 from tests.services.files import hostile_office, samples
 from tests.services.knowledge.hostile_pdf import HOSTILE
-from tests.services.knowledge.test_hostile_files import counted
 
 
 def read(content: bytes, uploader: Uploader) -> str:
@@ -108,7 +108,7 @@ def test_a_person_whose_files_took_too_long_waits_and_nobody_else_does(settings:
     assert "Turn the valve twice." in read(samples.PDF, bob)
 
 
-def test_a_file_that_took_too_long_is_refused_at_once_the_next_time(settings: Settings) -> None:
+def test_a_file_that_took_too_long_is_refused_at_once_the_next_time(settings: Settings, counted: Counter[str]) -> None:
     settings.ASSISTANT_FILE_READ_SECONDS = 1.5
     content = HOSTILE["forms"]() + b"%known"
     assert "takes too long" in refusal(content, Uploader("first", 1))
@@ -117,9 +117,9 @@ def test_a_file_that_took_too_long_is_refused_at_once_the_next_time(settings: Se
     for number in range(3):
         refusal(HOSTILE["forms"]() + b"%" * (10 + number), second)
     assert "have taken much time" in refusal(samples.PDF, second)
-    before = counted("slow")
+    before = counted["slow"]
     assert "takes too long" in refusal(content, second)
-    assert counted("slow") == before + 1
+    assert counted["slow"] == before + 1
 
 
 @pytest.mark.parametrize("name", ["unpacked_word", "many_cells"])

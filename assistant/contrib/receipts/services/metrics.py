@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assistant.contrib.receipts.models import Receipt
-from assistant.services.metrics import BoundedLabel, Counter
+from assistant.services.metrics import BoundedLabel, Series
 from assistant.services.run_key import RunKey
 
 # Values of a label that have a series each; the others share one. By each kind apart, so that they do not multiply.
 MAX_SERIES = 200
-_LABELS = ["by", "name"]
+_LABELS = ("by", "name")
 _known = {by: BoundedLabel(MAX_SERIES) for by in ("assistant", "prompt", "model", "tool")}
 
-_values = Counter("assistant_answers_values", "Values of answers that were looked for in what was looked up.", _LABELS)
-_unsupported = Counter("assistant_answers_unsupported", "Values of answers that no source has.", _LABELS)
-_actions = Counter("assistant_actions_unsupported", "Claimed actions that no call has done.", _LABELS)
+_values = Series("assistant_answers_values", "Values of answers that were looked for in what was looked up.", _LABELS)
+_unsupported = Series("assistant_answers_unsupported", "Values of answers that no source has.", _LABELS)
+_actions = Series("assistant_actions_unsupported", "Claimed actions that no call has done.", _LABELS)
 
 
 def count_receipt(*, key: RunKey) -> None:
@@ -26,9 +26,9 @@ def count_receipt(*, key: RunKey) -> None:
         return
     for by, name in _names(receipt):
         labels = (by, _known[by](name))
-        _values.labels(*labels).inc(receipt.values)
-        _unsupported.labels(*labels).inc(receipt.unsupported)
-        _actions.labels(*labels).inc(receipt.unsupported_actions)
+        _values.add(*labels, amount=receipt.values)
+        _unsupported.add(*labels, amount=receipt.unsupported)
+        _actions.add(*labels, amount=receipt.unsupported_actions)
 
 
 def _names(receipt: Receipt) -> Iterator[tuple[str, str]]:

@@ -20,9 +20,9 @@ from django.db.models.functions import Coalesce
 
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 from assistant.contrib.webhooks.services.events import TEST_EVENT, secrets_of, tell_of_due
-from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
+from assistant.services.metrics import Series
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
@@ -42,7 +42,7 @@ CLAIM_TIMEOUT = timedelta(seconds=60)
 # Concurrent deliveries of one process, so that a slow receiver does not delay others.
 MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT = 4, 8
 # Outcomes: `delivered`, `pending` (to be retried) or `failed`.
-_deliveries = metrics.Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
+_deliveries = Series("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ("outcome",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def record_attempt(*, delivery: ClaimedDelivery, attempt: Attempt) -> None:
     row.claim, row.tried_at = "", now
     row.response_code, row.error, row.duration_ms = attempt.code, attempt.error[:300], attempt.duration_ms
     row.status, row.next_try_at = _next_status(row.attempts, attempt, now)
-    _deliveries.labels(row.status).inc()
+    _deliveries.add(row.status)
     row.save(
         update_fields=[
             "attempts", "claim", "tried_at", "response_code", "error", "duration_ms", "status", "next_try_at",

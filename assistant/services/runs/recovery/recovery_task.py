@@ -130,7 +130,7 @@ class RunRecovery:
         except BaseException:
             self._queue.leave(place)
             raise
-        metrics.count_resumed(reopened.member.tenant.slug)
+        metrics.counting().count_resumed(reopened.member.tenant.slug)
         how = "handed over" if run.dead.was_handed_over else "dead"
         logger.warning("Run %s of tenant %s (%s) goes on here", key.run_id, reopened.member.tenant.slug, how)
         return True

@@ -10,10 +10,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
+from assistant.contrib.metrics.prometheus import exposition
 from assistant.core.values.messages import Usage
 from assistant.models import Provider, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.metrics import BoundedLabel, count_run, exposition
+from assistant.services.metrics import BoundedLabel, Series, counting
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
 from tests.fake_answers import respond
@@ -37,7 +38,7 @@ def test_without_a_configured_token_nobody_gets_metrics(client: Client, settings
 
 def test_tokens_read_from_and_written_to_caches_are_counted_apart() -> None:
     spent = Usage(input_tokens=9_000, output_tokens=20, cached_input_tokens=3_000, cache_write_tokens=5_000)
-    count_run(tenant="acme", outcome="finished", usage={("p", "caching-model"): spent})
+    counting().count_run(tenant="acme", outcome="finished", usage={("p", "caching-model"): spent})
     series = r'^assistant_tokens_total\{kind="(\w+)",model="caching-model",.*\} (\S+)'
     found = re.findall(series, exposition().decode(), re.M)
     assert {kind: float(number) for kind, number in found} == {
@@ -162,3 +163,13 @@ async def test_calls_that_did_not_run_are_counted_for_their_tool(
 def test_a_label_is_bounded() -> None:
     label = BoundedLabel(2)
     assert [label(value) for value in ("a", "b", "c", "a", "d")] == ["a", "b", "other", "a", "other"]
+
+
+def test_a_series_of_another_app_is_there_before_something_is_counted() -> None:
+    series = Series("assistant_sheep", "Sheep that were seen.")
+    assert "assistant_sheep_total 0.0" in exposition().decode()
+    series.add(amount=3)
+    assert "assistant_sheep_total 3.0" in exposition().decode()
+    times = Series("assistant_shearing_seconds", "How long it took.", ("colour",), buckets=(1, 2))
+    times.add("black", amount=1.5)
+    assert 'assistant_shearing_seconds_bucket{colour="black",le="2.0"} 1.0' in exposition().decode()
