@@ -41,7 +41,7 @@ PICTURES = os.environ.get("PICTURES", "")
 def _policy(cast: Cast) -> None:
     Assistant.objects.filter(pk=cast.support.pk).update(extensions=["receipts"])
     switch_tool(cast.acme, "search_docs")
-    text = "Goods may be returned within 14 days. Shipping is free from 60 EUR. Write to returns@acme.example."
+    text = "Goods may be returned within **14 days**. Shipping is free from 60 EUR. Write to returns@acme.example."
     add_document(tenant=cast.acme, title="Return policy", text=text, is_trusted=True)
 
 
@@ -65,6 +65,7 @@ async def test_a_value_shows_its_passage_with_the_sentence_lit(page: Page, fake_
     await page.get_by_text("14 days", exact=True).hover()
     await expect(card).to_contain_text("Return policy")
     await expect(card.locator("mark")).to_have_text("14 days")
+    await expect(card.locator("q")).to_have_text("Goods may be returned within 14 days.")
     await picture(page, "light")
     await page.get_by_text("20 days", exact=True).hover()
     await expect(card).to_have_text("Not found in what was looked up")

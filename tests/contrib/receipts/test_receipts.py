@@ -220,6 +220,12 @@ def test_what_the_provider_itself_cites_is_a_source(cast: Cast) -> None:
     ]
 
 
+def test_what_stands_in_sources_of_the_provider_that_nobody_can_read_is_not_said_to_be_nowhere(cast: Cast) -> None:
+    page = Citation("https://example.com/rain", "Rain", "https://example.com/rain")
+    answer = ask(cast, [Reply(text="It was 14.5 mm.", citations=(page,))])
+    assert not [event for event in answer.events if event.get("name") == "answer.receipts"]
+
+
 def test_passages_are_sources_and_go_with_their_document(cast: Cast) -> None:
     document = add_document(tenant=cast.acme, title="Returns", text="Parcels may be returned within 30 days.")
     search = ToolCall("call-1", "search_docs", '{"queries": ["returned parcels"]}')

@@ -82,6 +82,9 @@ def make_receipt(
     steps = Steps() if steps is None else steps
     prose = masked(answer)
     marks = [_mark(mark, facts, prose) for mark in marks_of(answer, facts, steps)]
+    if any(one.text in (one.source_id, one.source) for one in citations):
+        # The provider has read more than it shows.
+        marks = [mark for mark in marks if mark.get("reason") != "not_found"]
     marks += _unoffered(answer, facts, messages, searches)
     marks.sort(key=lambda mark: int(mark["start"]))
     claims = claims_of(answer, calls, facts.words)

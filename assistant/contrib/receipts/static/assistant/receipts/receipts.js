@@ -79,12 +79,15 @@ const reasonText = {
   other_row: () => gettext("Not found there: it belongs to another row of what was looked up"),
 };
 
+/** Return a piece of Markdown without its signs of emphasis. */
+const plain = (piece) => piece.replace(/\*{2,3}|`/g, "");
+
 /** Return the sentence of a passage in which a value stands, with the value lit. */
 function lit(text, start, end) {
   const sentence = [...text.matchAll(SENTENCE)].find((one) => one.index <= start && start < one.index + one[0].length);
   const from = sentence?.index ?? Math.max(0, start - 80);
   const to = sentence ? from + sentence[0].length : end + 80;
-  return make("q.receipt-passage", { dir: "auto" }, text.slice(from, start), make("mark", {}, text.slice(start, end)), text.slice(end, to));
+  return make("q.receipt-passage", { dir: "auto" }, plain(text.slice(from, start)), make("mark", {}, text.slice(start, end)), plain(text.slice(end, to)));
 }
 
 function sourceShown(source, passages, open) {
