@@ -68,7 +68,7 @@ LONG = (
     "isolation/test_unfiltered_site", "isolation/test_row_security", "isolation/test_http", "docs/test_commands",
     "browser/test_vectors", "host_project/", "contrib/docs/test_schemathesis", "browser/",
     "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/", "site/test_environment",
-    "contrib/mcp_server", "markdown/", "services/test_metrics", "isolation/", "contrib/openai_api/",
+    "contrib/mcp_server", "markdown/", "contrib/metrics", "isolation/", "contrib/openai_api/",
     "api/test_hostile", "services/toolcalls/", "mcp/", "contrib/end_users/", "contrib/webhooks/", "api/", "docs/",
 )  # fmt: skip
 

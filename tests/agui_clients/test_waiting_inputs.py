@@ -15,9 +15,9 @@ from tests.agui import text_of
 from tests.agui_clients.door import talking
 from tests.agui_clients.test_busy_threads import has
 from tests.base import Cast
+from tests.contrib.metrics.test_metrics import TOKEN, numbers
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.services.test_metrics import TOKEN, numbers
 from tests.websocket.test_websocket import until
 from tests.ws import open_socket, run_input
 
