@@ -141,8 +141,22 @@ def test_a_receipt_that_cannot_be_made_changes_no_run_and_says_so(
 
 
 def test_a_run_without_a_tool_or_a_document_has_none(cast: Cast) -> None:
-    ask(cast, ["I think it weighs 12.5 kg. I have cancelled it."])
+    ask(cast, ["I think it weighs 12.5 kg. I have sent you my best wishes."])
     assert not Receipt.objects.exists()
+
+
+def test_a_claim_without_any_call_is_found_where_a_tool_could_have_done_it(cast: Cast) -> None:
+    cancelling = ToolCall("call-1", "cancel_parcel", '{"number": 77}')
+    said = "It weighs 12.5 kg. I have cancelled it."
+    model = ScriptedModel([said, cancelling, "Done.", said])
+    with answer_with(model), ChatTester(cast.acme, cast.alice) as chat:
+        receipt = receipt_of(chat.ask("Cancel it."))
+        assert not receipt["marks"] and [one["text"] for one in receipt["actions"]] == ["cancelled"]
+        assert "tool" not in receipt["actions"][0] and Receipt.objects.get().unsupported_actions == 1
+        chat.ask("Really?")
+        # Now a call before it in the conversation has done it.
+        (action,) = receipt_of(chat.ask("And?"))["actions"]
+    assert action["tool"] == "cancel_parcel"
 
 
 def test_an_assistant_without_the_addition_has_none(cast: Cast) -> None:

@@ -230,6 +230,11 @@ def _doer_of_noun(verb: str, sentence: str, changing: Sequence[Done]) -> str:
     return next((call.name for call in changing if nouns & _named_in(call.name)), "")
 
 
+def has_verb(tool: Done) -> bool:
+    """Return whether the name, the title or the description of a tool has one of the verbs."""
+    return bool(_groups_of(tool.name, tool.text))
+
+
 def _groups_said(sentence: str) -> frozenset[int]:
     return _named_in(" ".join(word for word in re.findall(r"\w+", sentence) if word not in groups_of()))
 

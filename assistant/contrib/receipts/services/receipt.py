@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from assistant.contrib.receipts.matching.claims import Done, claims_of
+from assistant.contrib.receipts.matching.claims import Claim, Done, claims_of, has_verb
 from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
 from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, MAX_VALUES, Mark, marks_of
 from assistant.contrib.receipts.matching.prose import masked, unoffered_citations
@@ -87,11 +87,7 @@ def make_receipt(
         marks = [mark for mark in marks if mark.get("reason") != "not_found"]
     marks += _unoffered(answer, facts, messages, searches)
     marks.sort(key=lambda mark: int(mark["start"]))
-    claims = claims_of(answer, calls, facts.words)
-    actions = [
-        {"start": claim.start, "end": claim.end, "text": claim.verb, **({"tool": claim.tool} if claim.tool else {})}
-        for claim in claims
-    ]
+    actions = [_action(claim) for claim in claims_of(answer, calls, facts.words)]
     return MadeReceipt(marks, actions, steps.count)
 
 
@@ -121,6 +117,23 @@ def _unoffered(
         }
         for one in islice(unoffered_citations(answer, offered), MAX_VALUES)
     ]
+
+
+def receipt_of_claims(answer: str, *, calls: Sequence[Done], tools: Sequence[Done]) -> MadeReceipt:
+    """Return the receipt of an answer whose run has looked nothing up: claims of what one of its tools does.
+
+    Args:
+        calls: of the tools, before it in the conversation.
+        tools: those that change something, as if they had been called.
+    """
+    answer = answer[:MAX_ANSWER]
+    known = [tool for tool in tools if has_verb(tool)]
+    possible = {claim.start for claim in claims_of(answer, known) if claim.tool}
+    return MadeReceipt([], [_action(claim) for claim in claims_of(answer, calls) if claim.start in possible])
+
+
+def _action(claim: Claim) -> dict[str, Any]:
+    return {"start": claim.start, "end": claim.end, "text": claim.verb, **({"tool": claim.tool} if claim.tool else {})}
 
 
 def facts_of(messages: Sequence[Message], now: datetime, citations: Sequence[Citation] = ()) -> Facts:

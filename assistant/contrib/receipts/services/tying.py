@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.contrib.receipts.matching.claims import Done
+from assistant.contrib.receipts.matching.claims import Done, claims_of
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services.metrics import count_receipt
 from assistant.contrib.receipts.services.readers import for_visitors, titled
-from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt
+from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt, receipt_of_claims
 from assistant.core.extensions.extension import ExtensionRun
 from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
@@ -33,6 +33,7 @@ from assistant.services.tenancy.end_users import are_identified, is_end_user
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Tool
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 # How long a run whose answer is written waits for its receipt, in seconds, and for it to be stored.
@@ -69,8 +70,6 @@ class Receipts(RunExtension[None]):
         last = messages[-1] if messages and messages[-1].role == "assistant" else None
         if last is None or not run.text.strip() or not isinstance(answer, str):
             return answer
-        if not has_looked_up(messages) and not run.citations:
-            return answer
         conversation = messages[:-1]
         steps = Steps()
         try:
@@ -92,7 +91,14 @@ class Receipts(RunExtension[None]):
     async def _made(
         self, answer: str, conversation: Sequence[Message], citations: Sequence[Citation], steps: Steps
     ) -> MadeReceipt:
+        size = len(answer) + sum(len(message.content) for message in conversation)
+        has_sources = has_looked_up(conversation) or citations
+        if not has_sources and not await _worked_out(len(answer), partial(claims_of, answer, self._changing)):
+            return MadeReceipt([], [])
         calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
+        if not has_sources:
+            make = partial(receipt_of_claims, answer, calls=calls, tools=self._changing)
+            return await _worked_out(len(answer), make)
         now = timezone.now().astimezone(ZoneInfo(self.timezone))
         make = partial(
             make_receipt,
@@ -104,8 +110,13 @@ class Receipts(RunExtension[None]):
             citations=citations,
             steps=steps,
         )
-        size = len(answer) + sum(len(message.content) for message in conversation)
-        return make() if size <= INLINE_CHARACTERS else await asyncio.to_thread(make)
+        return await _worked_out(size, make)
+
+    @property
+    def _changing(self) -> list[Done]:
+        """The tools of the run that change something."""
+        known = self.descriptions.items()
+        return [Done(name, text) for name, text in known if name not in self.read_only]
 
     async def stored(self) -> None:
         with suppress(*OUTAGE_ERRORS):  # the run has ended, and its counts are in its row
@@ -121,6 +132,11 @@ class Receipts(RunExtension[None]):
             {**mark, "sources": [titled(source, self.titles) for source in mark["sources"]]} for mark in receipt.marks
         ]
         return for_visitors({**value, "marks": marks})
+
+
+async def _worked_out(size: int, work: Callable[[], T]) -> T:
+    """Return what is computed of so many characters: here if they are few, else in a thread."""
+    return work() if size <= INLINE_CHARACTERS else await asyncio.to_thread(work)
 
 
 def receipts_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]) -> Sequence[Receipts]:
