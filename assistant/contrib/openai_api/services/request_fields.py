@@ -13,7 +13,8 @@ from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.text import clean_text
 
-MAX_MESSAGES = 2000
+# As many as OpenAI takes in one request.
+MAX_MESSAGES = 2_048
 # Characters of one message: more than fits into a model's window, to which the history is cut.
 MAX_SAID = 4_000_000
 MAX_ID_LENGTH = 128
