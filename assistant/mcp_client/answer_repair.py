@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from types import TracebackType
@@ -31,7 +31,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from assistant.mcp_client.definitions import MAX_NAME, MAX_TOOLS, visible
-from assistant.mcp_client.unparsed_answers import read_unparsed, unreadable
+from assistant.mcp_client.unparsed_answers import read_unparsed, stray_line, unreadable
 from assistant.toolkit.validation_errors import error_details
 
 # A transport's streams of `SessionMessage`: what comes from the server, and what goes to it.
@@ -54,16 +54,23 @@ _UNREADABLE = "[A part of the answer cannot be read: %s]"
 
 
 class RepairedTransport(AbstractAsyncContextManager[Streams]):
-    """A transport of the SDK whose answers to `tools/list` and `tools/call` are repaired."""
+    """A transport of the SDK whose answers to `tools/list` and `tools/call` are repaired.
 
-    def __init__(self, transport: AbstractAsyncContextManager[Streams]) -> None:
+    Args:
+        on_stray: called with each line of a program that is no message; None if nobody wants to know.
+    """
+
+    def __init__(
+        self, transport: AbstractAsyncContextManager[Streams], on_stray: Callable[[str], None] | None = None
+    ) -> None:
         self._transport = transport
+        self._on_stray = on_stray
 
     async def __aenter__(self) -> Streams:
         incoming, outgoing = await self._transport.__aenter__()
         # Method and protocol version of the requests that are not answered yet.
         awaited: LRUCache[RequestId, tuple[str, str]] = LRUCache(_MAX_AWAITED)
-        return _Incoming(incoming, awaited), _Outgoing(outgoing, awaited)
+        return _Incoming(incoming, awaited, self._on_stray), _Outgoing(outgoing, awaited)
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -105,9 +112,15 @@ class _Outgoing:
 class _Incoming:
     """What the server sends, repaired."""
 
-    def __init__(self, stream: Any, awaited: LRUCache[RequestId, tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        stream: Any,
+        awaited: LRUCache[RequestId, tuple[str, str]],
+        on_stray: Callable[[str], None] | None,
+    ) -> None:
         self._stream = stream
         self._awaited = awaited
+        self._on_stray = on_stray
 
     @property
     def last_context(self) -> Context | None:
@@ -142,6 +155,8 @@ class _Incoming:
             # In a thread, since a line may have megabytes.
             meant = await asyncio.to_thread(read_unparsed, item, list(self._awaited))
             if meant is None:
+                if self._on_stray is not None and (line := stray_line(item)):
+                    self._on_stray(line)
                 return item
             item = SessionMessage(meant)
         return self._repaired(item)

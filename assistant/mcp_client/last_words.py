@@ -89,7 +89,12 @@ class ErrorTail(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._tail = b""
+        self._stray = ""
         self.ended = asyncio.Event()
+
+    def note_output(self, line: str) -> None:
+        """Keep a line of the standard output that is no message, for programs that write their errors there."""
+        self._stray = line[-MAX_TAIL:]
 
     def data_received(self, data: bytes) -> None:
         self._tail = (self._tail + data)[-MAX_TAIL:]
@@ -100,8 +105,8 @@ class ErrorTail(asyncio.Protocol):
 
     @property
     def last_line(self) -> str:
-        """The last line that is not blank, without keys; "" if there is none."""
-        lines = self._tail.decode("utf-8", "replace").splitlines()
+        """The last line that is not blank, without keys; without any, that of the standard output; "" if none is."""
+        lines = self._tail.decode("utf-8", "replace").splitlines() if self._tail.strip() else [self._stray]
         return masked_words(next((line for line in reversed(lines) if line.strip()), ""))
 
     async def wait(self) -> None:

@@ -318,7 +318,7 @@ async def open_session(
             async with asyncio.timeout(seconds):
                 transport = await stack.enter_async_context(open_transport(endpoint))
                 client = Client(
-                    RepairedTransport(cast(Any, transport.streams)),
+                    RepairedTransport(cast(Any, transport.streams), transport.note_output),
                     client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,

@@ -37,11 +37,16 @@ class Transport:
     """The transport to an endpoint, for the SDK's client.
 
     Attributes:
-        errors: a program's standard error.
+        errors: a program's standard error, and what of its standard output is no message.
     """
 
     streams: object
     errors: ErrorTail | None = None
+
+    def note_output(self, line: str) -> None:
+        """Keep a line of a program's standard output that is no message."""
+        if self.errors is not None:
+            self.errors.note_output(line)
 
     async def explained(self, failure: RemoteFailure) -> RemoteFailure:
         """Return a failure with the last line of the program that caused it."""

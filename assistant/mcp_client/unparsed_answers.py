@@ -46,6 +46,12 @@ def read_unparsed(problem: Exception, awaited: Collection[RequestId]) -> JSONRPC
     return _meant(_line(problem), awaited)
 
 
+def stray_line(problem: Exception) -> str:
+    """Return a program's line that is no message of JSON-RPC; "" if the exception is about something else."""
+    line = _line(problem)
+    return line if isinstance(line, str) else ""
+
+
 def mended_answer(text: str, request_id: RequestId) -> JSONRPCMessage | None:
     """Return the message that the body of an HTTP answer was meant to be; None if it is the answer as it is."""
     try:

@@ -72,6 +72,15 @@ async def test_the_last_line_of_a_program_that_crashes_at_its_start_is_told() ->
     assert KEY not in caught.value.detail and "FATAL" not in str(caught.value)
 
 
+async def test_a_program_that_writes_its_errors_on_the_standard_output_is_told_too() -> None:
+    code = f"import sys; print('Loading'); print('FATAL: no database, token={KEY}'); sys.exit(1)"
+    with pytest.raises(RemoteFailure) as caught:
+        async with connect(Endpoint(command=Command(sys.executable, ("-c", code)))):
+            pass
+    assert "it said: FATAL: no database, …" in caught.value.detail
+    assert KEY not in caught.value.detail and "FATAL" not in str(caught.value)
+
+
 async def test_the_last_line_of_a_program_that_crashes_in_a_call_is_told() -> None:
     command = Command(sys.executable, ("-m", "tests.mcp.outside_app"))
     async with connect(Endpoint(command=command)) as session:
