@@ -227,8 +227,9 @@ def test_every_door_works_though_the_projects_requests_are_transactions(project:
         decision = {"call_id": run.json()["approvals"][0]["call_id"], "approved": True}
         decided = client.post(f"{rest}runs/{run.json()['id']}/approvals/", json={"decisions": [decision]})
         assert (decided.status_code, decided.json()["text"]) == (201, "Only one")
-        events = client.get(f"{rest}runs/{decided.json()['id']}/events/").text
-        assert "Only one" in events and '"RUN_FINISHED"' in events
+        lines = client.get(f"{rest}runs/{decided.json()['id']}/events/").text.splitlines()
+        events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        assert (text_of(events), events[-1]["type"]) == ("Only one", "RUN_FINISHED")
         assert client.post(f"{rest}runs/{decided.json()['id']}/cancel/").status_code == 202
 
 
