@@ -153,6 +153,32 @@ def test_more_of_what_follows_from_what_was_looked_up(result: Any, answer: str, 
     assert not_found(result, answer) == wrong
 
 
+@pytest.mark.parametrize(
+    ("day", "answer", "is_found"),
+    [
+        ("2026-11-27", "It was placed last Friday.", True),
+        ("2026-11-20", "It was placed last Friday.", True),
+        ("2026-11-13", "It was placed last Friday.", False),
+        ("2026-11-13", "It was placed on a Friday.", True),
+        ("2026-12-01", "It arrives next Tuesday.", True),
+        ("2026-12-15", "It arrives next Tuesday.", False),
+        ("2026-11-24", "It arrives next Tuesday.", False),
+        ("2026-12-01", "Es kommt am kommenden Dienstag.", True),
+        ("2026-12-15", "Es kommt am kommenden Dienstag.", False),
+        ("2026-11-13", "Es kam letzten Freitag.", False),
+    ],
+)
+def test_last_and_next_are_said_by_the_clock(day: str, answer: str, is_found: bool) -> None:
+    assert (not not_found({"on": day}, answer)) == is_found
+
+
+def test_amounts_of_one_passage_differ_by_what_they_differ() -> None:
+    text = "Standard shipping costs 4.90 EUR, express costs 14.90 EUR."
+    passages = {"results": [{"number": "9.2", "source_id": "doc-9.2", "source": "Shipping", "text": text}]}
+    assert not_found(passages, "Express is 10 euros more.") == []
+    assert not_found(passages, "Express is 20 euros more.") == ["20 euros"]
+
+
 def test_a_semicolon_goes_on_to_another_row() -> None:
     assert not_found(ROOMS, "Elbe has 8 seats at €35; Spree is €28.") == ["8"]
     assert not_found(ROOMS, "Elbe has 12 seats at €35; Spree is €28.") == []

@@ -27,6 +27,8 @@ MAX_PAIRED_FIELDS = 16
 MAX_COMPARED_ROWS = 10
 # Counts of one object of which differences are looked at: of many, one is found for any small number.
 MAX_COUNTS = 5
+# Amounts of one passage of which differences are looked at.
+MAX_OF_PASSAGE = 6
 # The groups into which a column divides rows.
 MAX_GROUPS = 20
 # Marks before and behind a value among which those of its unit are looked for.
@@ -311,6 +313,10 @@ class Derivations:
             for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                 are_counts = is_few and value.unit is NO_UNIT and _is_count(first) and _is_count(second)
                 if (are_counts or _are_alike(first, second)) and (_may_be(value, first) or _may_be(value, second)):
+                    yield "difference", _of(first) - _of(second), [first, second]
+        for amounts in self._facts.amounts.values():
+            for first, second in self._steps.each(_pairs(amounts[:MAX_OF_PASSAGE])):
+                if first.unit == second.unit == value.unit:
                     yield "difference", _of(first) - _of(second), [first, second]
         beside = [mark for mark in self._shown_by.beside(place) if are_alike(mark.value.unit, value.unit)]
         for mark, other in _pairs(beside):

@@ -158,6 +158,8 @@ class Facts:
         self.sources: list[Source] = []
         self.tables: list[Table] = []
         self.siblings: dict[tuple[int, str], list[Fact]] = defaultdict(list)
+        # Amounts of passages, by their sources.
+        self.amounts: dict[int, list[Fact]] = defaultdict(list)
         self.moments: list[tuple[datetime, Fact]] = []
         self.numbers: list[tuple[Decimal, int, Fact]] = []
         self.bases: dict[str, list[tuple[Decimal, int, Fact]]] = defaultdict(list)
@@ -213,7 +215,10 @@ class Facts:
 
     def _add(self, value: Value, fact: Fact) -> None:
         for number in value.numbers if value.kind == "number" else ():
-            self._number(Fact(fact.source, fact.path, fact.start, fact.end, number, value.unit, None, fact.row))
+            found = Fact(fact.source, fact.path, fact.start, fact.end, number, value.unit, None, fact.row)
+            self._number(found)
+            if self.sources[fact.source].kind == "passage" and value.unit.dimension.startswith("currency:"):
+                self.amounts[fact.source].append(found)
         if value.day is not None:
             self._day(value, fact)
         if value.minutes >= 0:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Literal
 
-from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching import weekdays, words
 from assistant.contrib.receipts.matching.derived import Derivations
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
@@ -77,7 +77,7 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     language = words.language_of(prose)
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _whole_lengths(found, prose, facts, steps)
-    found = _checked_weekdays(found, facts, steps)
+    found = weekdays.checked(found, prose, facts, steps, MAX_SOURCES)
     found = _derived(found, prose, facts, steps)
     found = _without_examples(_of_one_row(found, prose, facts), prose)
     return [mark for mark in found if mark.is_supported or not _in_code(answer, mark.value)]
@@ -292,49 +292,6 @@ def _whole_lengths(marks: list[Mark], prose: str, facts: Facts, steps: Steps) ->
                 found[place] = Mark(hours, *of_whole)
                 found[place + 1] = Mark(minutes, *of_whole)
     return found
-
-
-def _checked_weekdays(marks: list[Mark], facts: Facts, steps: Steps) -> list[Mark]:
-    """Let a day of the week agree with the date beside it, or else with a date of the run."""
-    found = list[Mark]()
-    for place, mark in enumerate(marks):
-        if mark.value.kind != "weekday":
-            found.append(mark)
-            continue
-        beside = next((one for one in marks[max(0, place - 1) : place + 2] if _is_beside(mark, one)), None)
-        if beside is not None:
-            days = {fact.day: fact for fact in beside.facts if fact.day is not None and fact.day.year > 4}
-            agreeing = tuple(
-                fact for day, fact in days.items() if day is not None and day.weekday() == mark.value.weekday
-            )
-            if agreeing:
-                found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
-                continue
-            if days and not mark.facts:
-                found.append(mark)
-                continue
-        if mark.is_supported:
-            found.append(mark)
-            continue
-        of_run = (
-            fact
-            for day, several in steps.each(facts.days.items())
-            if day.weekday() == mark.value.weekday
-            for fact in several
-        )
-        agreeing = tuple(islice(of_run, MAX_SOURCES))
-        if agreeing:
-            found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
-        elif facts.days:
-            found.append(mark)
-    return found
-
-
-def _is_beside(mark: Mark, other: Mark) -> bool:
-    if other.value.kind != "date" or other is mark:
-        return False
-    gap = max(other.value.start - mark.value.end, mark.value.start - other.value.end)
-    return gap <= 12
 
 
 def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:

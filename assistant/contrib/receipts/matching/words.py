@@ -32,6 +32,9 @@ ABOUT = re.compile(
     re.IGNORECASE,
 )
 # What speaks of a sum, a difference, an average or a year of months.
+# Before a day of the week that is the last or the next one.
+LAST = re.compile(r"\b(?:last|past|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?)[ \u00a0]$", re.IGNORECASE)
+NEXT = re.compile(r"\b(?:next|coming|nächste[nmrs]?|kommende[nmrs]?)[ \u00a0]$", re.IGNORECASE)
 # Behind and before a percentage by which one number is more or less than another.
 MORE = re.compile(
     r"[ \u00a0](?:more|less|higher|lower|above|below|up|down|larger|smaller|cheaper|dearer"

@@ -1,0 +1,79 @@
+"""Looks whether days of the week agree with the dates of a run and of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching.facts import Facts
+from assistant.contrib.receipts.matching.steps import Steps
+from assistant.contrib.receipts.matching.values import Value
+
+if TYPE_CHECKING:
+    from assistant.contrib.receipts.matching.matching import Mark
+
+
+def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most: int) -> list[Mark]:
+    """Let a day of the week agree with the date beside it, or else with a date of the run.
+
+    Args:
+        steps: counts the work.
+        most: how many sources a mark has.
+    """
+    found: list[Mark] = []
+    for place, mark in enumerate(marks):
+        if mark.value.kind != "weekday":
+            found.append(mark)
+            continue
+        beside = next((one for one in marks[max(0, place - 1) : place + 2] if _is_beside(mark, one)), None)
+        if beside is not None:
+            days = {fact.day: fact for fact in beside.facts if fact.day is not None and fact.day.year > 4}
+            agreeing = tuple(
+                fact for day, fact in days.items() if day is not None and day.weekday() == mark.value.weekday
+            )
+            if agreeing:
+                found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
+                continue
+            if days and not mark.facts:
+                found.append(mark)
+                continue
+        if mark.is_supported:
+            found.append(mark)
+            continue
+        of_run = (
+            fact
+            for day, several in steps.each(facts.days.items())
+            if day.weekday() == mark.value.weekday and _is_as_near_as_said(day, mark.value, prose, facts.now.date())
+            for fact in several
+        )
+        agreeing = tuple(islice(of_run, most))
+        if agreeing:
+            found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
+        elif facts.days:
+            found.append(mark)
+    return found
+
+
+# "Last Friday" is also that of the week before.
+_TWO_WEEKS = timedelta(days=14)
+
+
+def _is_as_near_as_said(day: date, value: Value, prose: str, today: date) -> bool:
+    """Whether a day may be meant by "last Friday", "next Friday" or only "Friday"."""
+    start = max(0, value.start - 20)
+    if words.LAST.search(prose, start, value.start):
+        return timedelta(0) < today - day <= _TWO_WEEKS
+    if words.NEXT.search(prose, start, value.start):
+        return timedelta(0) < day - today <= _TWO_WEEKS
+    return True
+
+
+def _is_beside(mark: Mark, other: Mark) -> bool:
+    if other.value.kind != "date" or other is mark:
+        return False
+    gap = max(other.value.start - mark.value.end, mark.value.start - other.value.end)
+    return gap <= 12
