@@ -62,7 +62,7 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
 
 
 # What has no wrong value that `check_settings` would find; a call with no other setting is not checked.
-UNCHECKED = frozenset({"conversation", "deps", "history", "more_tools", "system", "tool_choice", "tools"})
+UNCHECKED = frozenset({"conversation", "deps", "history", "more_tools", "tool_choice", "tools"})
 
 
 def check_settings(settings: Mapping[str, Any], mode: str | None) -> None:

@@ -187,6 +187,7 @@ class ChatClient(Generic[Deps]):
             model=model,
             fallback=fallback,
             store=store,
+            system=system,
         )
         check_functions(
             2,

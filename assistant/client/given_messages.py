@@ -15,13 +15,20 @@ from assistant.toolkit import Media
 
 
 def messages_of(given: Prompt) -> tuple[Message, ...]:
-    """Return a prompt as messages, given as such or as the openai package writes them. Raises `ValueError`."""
+    """Return a prompt as messages, given as such or as the openai package writes them.
+
+    Raises:
+        TypeError: it is neither a text nor a list.
+        ValueError: a message is none.
+    """
     if given is None:
         return ()
     if isinstance(given, PromptTemplate):
         given = given.fill()
     if isinstance(given, str):
         return (Message("user", given, id=uuid.uuid4().hex),)
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise TypeError(f"A message is a text, a PromptTemplate or a list of messages, not {type(given).__name__}.")
     found: list[Message] = []
     for message in filter(None, map(message_of, given)):
         # Responses have an item for each call of an answer, where a message has them all.

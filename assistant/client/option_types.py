@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
+from assistant.client.prompts import PromptTemplate
 from assistant.core.extensions.interceptors import name_of
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Limits
@@ -57,19 +58,31 @@ _MAY_YIELD = frozenset({"model_interceptors", "result_converter"})
 
 
 def check_types(**options: Any) -> None:
-    """Raise `TypeError` for a value of another type than its option takes, with what that is. None is passed over."""
+    """Raise `TypeError` for a value of another type than its option takes, with what that is. None is passed over.
+
+    Raise `ValueError` for a number below 0.
+    """
     for name, value in options.items():
         if name in _METHODS and (value is not None or name == "model"):
             methods, wanted = _METHODS[name]
             given = value if name == "fallback" and isinstance(value, tuple | list) else [value]
-            if not all(callable(getattr(one, method, None)) for one in given for method in methods):
+            # A class has these too, and is none.
+            if not all(
+                not isinstance(one, type) and callable(getattr(one, method, None))
+                for one in given
+                for method in methods
+            ):
                 raise TypeError(f"{name} must be {wanted}, not {value!r}.")
+        if name == "system" and not isinstance(value, str | PromptTemplate):
+            raise TypeError(f"system must be a text or a PromptTemplate, not {type(value).__name__}.")
         kind = _KINDS.get(name)
         if kind is None or value is None:
             continue
         if not isinstance(value, kind.takes) or isinstance(value, str):
             # Not the value itself, which may hold a secret.
             raise TypeError(f"{name} must be {kind.name}, not {type(value).__name__}.")
+        if kind is _NUMBER and value < 0:
+            raise ValueError(f"{name} must be 0 for no limit, or more, not {value!r}.")
         if kind.values is not object:
             among: Iterable[object] = value.values() if isinstance(value, Mapping) else value
             for one in among:

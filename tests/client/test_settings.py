@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, Limits, McpServer, PromptLog, RunFailed
+from assistant.client import ChatClient, InMemoryStore, Limits, McpServer, PromptLog, RunFailed
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Registry, Tool, UnknownTool
 from assistant.toolkit.testing import ToolTester
@@ -190,3 +190,45 @@ def test_an_option_of_another_type_is_refused_when_an_mcp_server_is_made(option:
 def test_a_lambda_that_does_not_take_the_context_says_what_it_lacks() -> None:
     with pytest.raises(InvalidTool, match=r"A lambda is no tool.*tools=lambda context: \[\.\.\.\]"):
         ChatClient(model=ScriptedModel("ok"), tools=lambda: [LOOK_UP])
+
+
+@pytest.mark.parametrize("name", ["tenant", "user"])
+@pytest.mark.parametrize("value", ["acme", 7, {"slugg": "acme"}])
+async def test_a_tenant_or_user_that_is_none_is_refused_since_the_turn_would_be_nobodys(name: str, value: Any) -> None:
+    told = rf"{name} of context must be a \w+, or a mapping of its fields: id, "
+    client = ChatClient(model=ScriptedModel("ok"), store=InMemoryStore())
+    with pytest.raises(TypeError, match=told):
+        await client.call("?", conversation="c1", context={name: value})
+    with pytest.raises(TypeError, match=told):
+        client.session("c1", context={name: value})
+
+
+async def test_no_tenant_at_all_is_one_of_a_program_of_its_own() -> None:
+    client = ChatClient(model=ScriptedModel(["ok"] * 3))
+    for context in ({}, {"tenant": None}, {"tenant": {}}):
+        assert (await client.call("?", context=context)).text == "ok"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"system": 5}, TypeError, "system must be a text or a PromptTemplate, not int"),
+        ({"store": InMemoryStore}, TypeError, "store must be something with load and append, such as InMemoryStore()"),
+        ({"model": ScriptedModel}, TypeError, "model must be a model, such as OpenAIModel"),
+        ({"search_over": -5}, ValueError, "search_over must be 0 for no limit, or more, not -5"),
+        ({"history_tokens": -1}, ValueError, "history_tokens must be 0 for no limit, or more, not -1"),
+    ],
+)
+def test_classes_negative_numbers_and_prompts_that_are_none_are_refused(
+    options: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=re.escape(told)):
+        ChatClient(**{"model": ScriptedModel("ok"), **options})
+
+
+async def test_a_call_refuses_a_prompt_and_a_message_that_are_none() -> None:
+    client = ChatClient(model=ScriptedModel("ok"))
+    with pytest.raises(TypeError, match="system must be a text or a PromptTemplate, not int"):
+        await client.call("?", system=5)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="A message is a text, a PromptTemplate or a list of messages, not int"):
+        await client.call(5)  # type: ignore[call-overload]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -407,3 +408,18 @@ def test_the_package_imports_without_django() -> None:
 
     code = "import sys, tools; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("timeout", "5", "The timeout of tool 'count' must be a number of seconds, not a str"),
+        ("retries", "2", "The retries of tool 'count' must be a whole number, not a str"),
+        ("max_calls", True, "The max_calls of tool 'count' must be a whole number, not a bool"),
+        ("permission", "change_order", "Tool 'count' must have a permission such as \"app.codename\""),
+    ],
+)
+def test_an_option_of_another_type_is_refused_by_name(option: str, value: object, told: str) -> None:
+    count = Tool.from_function(lambda: 1, name="count", description="Count.")
+    with pytest.raises(InvalidTool, match=re.escape(told)):
+        count.replace(**{option: value})

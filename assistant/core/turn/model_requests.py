@@ -377,6 +377,6 @@ async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None
         known: what tools have answered already, by their names; they are not asked again.
     """
     offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context, known)
-    tools = [tool for tool in offered if plan.calls.serves(tool)]
+    tools = [tool for tool in offered if (tool.asks is None and not tool.waits) or plan.calls.serves(tool)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]

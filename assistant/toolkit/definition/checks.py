@@ -43,7 +43,20 @@ _YES_OR_NO = (
     "is_provider_side",
 )
 _YES_NO_OR_UNKNOWN = ("destructive", "open_world")
+_NUMBERS = (
+    ("timeout", int | float, "a number of seconds"),
+    ("retry_delay", int | float, "a number of seconds"),
+    ("retries", int, "a whole number"),
+    ("max_calls", int, "a whole number"),
+)
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+
+
+def _check_numbers(tool: Tool) -> None:
+    for option, kind, called in _NUMBERS:
+        value = getattr(tool, option)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise InvalidTool(f"The {option} of tool {tool.name!r} must be {called}, not a {type(value).__name__}.")
 
 
 def check_definition(tool: Tool) -> None:
@@ -51,6 +64,7 @@ def check_definition(tool: Tool) -> None:
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         raise InvalidTool(f"A tool's name matches {NAME.pattern}; {tool.name!r} does not.")
     _check_yes_or_no(tool)
+    _check_numbers(tool)
     mistakes = {
         "has no description; the model chooses tools by it": is_blank(tool, "description") and not tool.is_client_side,
         "must have the JSON Schema of an object as its parameters": not isinstance(tool.parameters, dict)
@@ -60,6 +74,8 @@ def check_definition(tool: Tool) -> None:
         "must have a timeout above 0": tool.timeout is not None and not tool.timeout > 0,
         "must have max_calls above 0": tool.max_calls is not None and tool.max_calls < 1,
         "cannot have a negative number of retries": tool.retries < 0 or tool.retry_delay < 0,
+        'must have a permission such as "app.codename"': tool.permission is not None
+        and not (isinstance(tool.permission, str) and all(tool.permission.partition("."))),
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
         "must have a pydantic model as its augmentation": tool.augmentation is not None

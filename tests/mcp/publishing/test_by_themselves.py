@@ -13,7 +13,7 @@ import pytest
 
 from assistant.client import ChatClient, McpServer, Progress, SamplingRequest, ServerLog, ToolCall
 from assistant.providers import ScriptedModel
-from assistant.toolkit import ToolContext
+from assistant.toolkit import InvalidTool, ToolContext
 
 pytestmark = pytest.mark.slow
 ANN: dict[str, Any] = {"tenant": {"slug": "acme"}, "user": {"username": "ann"}}
@@ -36,8 +36,13 @@ async def test_a_server_is_told_nothing_of_the_context(publishing: McpServer) ->
 async def test_a_server_is_told_what_is_allowed_and_no_more(publishing: McpServer) -> None:
     server = replace(publishing, shares=["tenant.slug", "user.username", "extra.locale", "extra.absent"])
     context = {**ANN, "locale": "de", "password": "secret"}
-    told = json.loads(await result_of(server, "told", context=context, secrets={"told": {"key": "secret"}}))
+    told = json.loads(await result_of(server, "told", context=context))
     assert told == {"tenant-assistant/context": {"tenant.slug": "acme", "user.username": "ann", "extra.locale": "de"}}
+
+
+async def test_a_servers_tool_declares_no_secrets(publishing: McpServer) -> None:
+    with pytest.raises(InvalidTool, match="tool 'told' name key, but it declares none"):
+        await result_of(publishing, "told", secrets={"told": {"key": "secret"}})
 
 
 async def test_what_is_no_json_is_not_told(publishing: McpServer) -> None:
