@@ -24,8 +24,8 @@ from assistant.admin.base.visible_tenants import is_operator
 from assistant.models import Provider, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import reset_use
-from assistant.services.limits.spend_warnings import MAX_RECIPIENTS
 from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.warning_mails import MAX_RECIPIENTS
 
 WARNINGS = ("warned_at", "warned")
 SOFT = ("soft_percent", "soft_provider", "soft_model")

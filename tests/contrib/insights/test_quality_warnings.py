@@ -11,8 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.contrib.insights.models import QualityWarning
-from assistant.contrib.insights.services.warnings import claim_mails, finish_mail, record_warnings, send_mail
+from assistant.contrib.insights.services.warnings import claim_mails, record_warnings
 from assistant.models import TenantLimits, ToolCall
+from assistant.services.tenancy.warning_mails import finish_mail, send_mail
 from assistant.services.toolpolicy.blocks import block_tool
 from tests.base import Cast
 from tests.contrib.insights.rows import day_sum, ended_run

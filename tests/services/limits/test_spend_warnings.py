@@ -20,10 +20,11 @@ from django.utils import timezone
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, TenantLimits, UsageEntry
 from assistant.services.jobs import jobs
-from assistant.services.limits.spend_warnings import MAIL_TRIES, claim_mails, record_reached, warn_of_spend
+from assistant.services.limits.spend_warnings import claim_mails, record_reached, warn_of_spend
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.runs import timed_work
 from assistant.services.runs.manager import Runs
+from assistant.services.tenancy.warning_mails import MAIL_TRIES
 from tests.base import Cast
 from tests.factories import make_member, make_tenant
 

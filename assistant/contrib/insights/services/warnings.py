@@ -6,8 +6,6 @@ matters, and by more than chance explains.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,17 +13,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, Sum
+from django.db.models import Q, Sum
 
 from assistant.contrib.insights.event_names import QUALITY_STEP
 from assistant.contrib.insights.models import DaySum, QualityWarning
 from assistant.contrib.insights.services.measures import BY_SLUG, MEASURES, Measure, is_step
-from assistant.services.db.threads import in_database
-from assistant.services.limits.spend_warnings import recipients_of
-from assistant.services.tenancy import mail
+from assistant.services.tenancy import mail, warning_mails
+from assistant.services.tenancy.warning_mails import DueMail
 from assistant.services.tenant_events import record_event
-
-logger = logging.getLogger(__name__)
 
 LAST_DAYS = 2
 EARLIER_DAYS = 28
@@ -36,9 +31,6 @@ LEAST_DEVIATIONS = 3.3
 QUIET = timedelta(days=7)
 # As many runs of the weeks before as the setting wants of the last days, times this.
 EARLIER_RUNS = 2
-MAIL_RETRY = timedelta(minutes=10)
-MAIL_TRIES = 6
-MAX_MAILS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +42,6 @@ class Step:
     runs: int
     share: float
     earlier_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class DueMail:
-    """An e-mail that this process has claimed."""
-
-    warning_id: int
-    tenant_id: int
-    tries: int
-    recipients: tuple[str, ...]
-    context: Mapping[str, Any]
 
 
 def record_warnings(*, tenant_id: int, now: datetime) -> int:
@@ -139,50 +120,21 @@ def _record(tenant_id: int, step: Step, now: datetime) -> bool:
 
 async def send_warnings(*, now: datetime | None = None) -> None:
     """Send the e-mails that are due, in a thread that uses no database connection."""
-    for due in await in_database(claim_mails, now=now or datetime.now(UTC)):
-        sent = await asyncio.to_thread(send_mail, due)
-        await in_database(finish_mail, due=due, sent=sent)
+    await warning_mails.send_mails(claim_mails, now=now or datetime.now(UTC))
 
 
 def claim_mails(*, now: datetime) -> list[DueMail]:
-    """Claim the e-mails that are due, each for `MAIL_RETRY`; no two processes claim the same."""
-    due = QualityWarning.objects.filter(mail_due_at__lte=now, tenant__is_active=True)
-    found = []
-    for warning in due.select_related("tenant__limits", "assistant").order_by("mail_due_at", "pk")[:MAX_MAILS]:
-        is_last = warning.mail_tries + 1 >= MAIL_TRIES
-        own = QualityWarning.objects.filter(pk=warning.pk, tenant_id=warning.tenant_id, mail_tries=warning.mail_tries)
-        if own.update(mail_due_at=None if is_last else now + MAIL_RETRY, mail_tries=F("mail_tries") + 1):
-            found.append(_mail(warning))
-    return found
+    """Claim the e-mails that are due; no two processes claim the same."""
+    warnings = QualityWarning.objects.select_related("tenant__limits", "assistant")
+    return warning_mails.claim_mails(warnings, template="quality_warning", context=_context, now=now)
 
 
-def _mail(warning: QualityWarning) -> DueMail:
-    return DueMail(
-        warning_id=warning.pk,
-        tenant_id=warning.tenant_id,
-        tries=warning.mail_tries + 1,
-        recipients=tuple(recipients_of(warning.tenant)),
-        context={
-            "tenant": warning.tenant.name,
-            "assistant": warning.assistant.name,
-            "measure": BY_SLUG[warning.measure].name,
-            "runs": warning.runs,
-            "share": warning.share / 10,
-            "earlier_share": warning.earlier_share / 10,
-        },
-    )
-
-
-def send_mail(due: DueMail) -> bool:
-    """Send an e-mail to each recipient; return whether any was sent, or there is nobody."""
-    sent = [mail.send(to=address, template="quality_warning", **due.context) for address in due.recipients]
-    return any(sent) or not sent
-
-
-def finish_mail(*, due: DueMail, sent: bool) -> None:
-    """Record an attempt of this process: done, or left to be tried again."""
-    claimed = QualityWarning.objects.filter(pk=due.warning_id, tenant_id=due.tenant_id, mail_tries=due.tries)
-    if sent:
-        claimed.update(mail_due_at=None)
-    elif due.tries >= MAIL_TRIES:
-        logger.error("A warning of quality of tenant %s could not be sent in %d tries", due.tenant_id, due.tries)
+def _context(warning: QualityWarning) -> Mapping[str, Any]:
+    return {
+        "tenant": warning.tenant.name,
+        "assistant": warning.assistant.name,
+        "measure": BY_SLUG[warning.measure].name,
+        "runs": warning.runs,
+        "share": warning.share / 10,
+        "earlier_share": warning.earlier_share / 10,
+    }
