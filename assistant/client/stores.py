@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Protocol
 
 from assistant.core.values.messages import Message
@@ -45,9 +46,19 @@ def key_of(conversation: str, context: ToolContext[Any]) -> ConversationKey:
     """Return the key of a conversation in a store: with the tenant and the user of the context, if it has any.
 
     What one of them calls `c1` is never what another calls so.
+
+    Raises:
+        TypeError: the context has a tenant or a user that is none, such as a text, so that all would share the key.
     """
     tenant = context.tenant
     user = context.user
+    for name, info in (("tenant", tenant), ("user", user)):
+        if context.extra.get(name) and info == type(info)():
+            known = ", ".join(field.name for field in fields(info))
+            raise TypeError(
+                f"{name} of context must be a {type(info).__name__}, or a mapping of its fields: {known}. Otherwise "
+                "conversations in the store would be nobody's."
+            )
     owner = [
         {"id": str(tenant.id)} if tenant.id is not None else {"slug": tenant.slug},
         {"id": str(user.id)} if user.id is not None else {"username": user.username},

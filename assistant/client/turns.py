@@ -48,23 +48,14 @@ def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolCo
 
 
 def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
-    """Take the tenant or the user out of `extra`; a mapping with further keys also stays there.
-
-    Raises:
-        TypeError: it is none, so that the turn would belong to nobody.
-    """
+    """Take the tenant or the user out of `extra`; a mapping with further keys also stays there."""
     given = extra.get(name)
     if isinstance(given, kind):
         return cast("Info", extra.pop(name))
-    if given is None:
+    if not isinstance(given, Mapping):
         return kind()
-    known = {field.name: None for field in fields(kind)}
-    if not isinstance(given, Mapping) or (given and not given.keys() & known.keys()):
-        raise TypeError(
-            f"{name} of context must be a {kind.__name__}, or a mapping of its fields: {', '.join(known)}. What else "
-            "tools are told has another name."
-        )
-    if given.keys() <= known.keys():
+    known = {field.name for field in fields(kind)}
+    if given.keys() <= known:
         del extra[name]
     return kind(**{key: value for key, value in given.items() if key in known})
 

@@ -194,7 +194,9 @@ def test_a_lambda_that_does_not_take_the_context_says_what_it_lacks() -> None:
 
 @pytest.mark.parametrize("name", ["tenant", "user"])
 @pytest.mark.parametrize("value", ["acme", 7, {"slugg": "acme"}])
-async def test_a_tenant_or_user_that_is_none_is_refused_since_the_turn_would_be_nobodys(name: str, value: Any) -> None:
+async def test_a_tenant_or_user_that_is_none_is_refused_where_its_conversation_would_be_nobodys(
+    name: str, value: Any
+) -> None:
     told = rf"{name} of context must be a \w+, or a mapping of its fields: id, "
     client = ChatClient(model=ScriptedModel("ok"), store=InMemoryStore())
     with pytest.raises(TypeError, match=told):
