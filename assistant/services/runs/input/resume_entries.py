@@ -67,15 +67,18 @@ def _read(interrupt_id: str, status: str, payload: object) -> Resume:
         raise Refused("invalid_input", "editedArgs must be an object.")
     if not isinstance(reason, str):
         raise Refused("invalid_input", "reason must be a text.")
-    if response is not None and (not isinstance(response, str) or len(response) > MAX_TEXT or not payload["approved"]):
-        raise Refused("invalid_input", f"response must be a text of at most {MAX_TEXT} characters, with approved true.")
-    answer = None if response is None else clean_text(response)
+    if response is not None and not payload["approved"]:
+        raise Refused("invalid_input", "response is used in place of the call: it needs approved true.")
+    answer = None if response is None else _answer(response)
     return Resume(interrupt_id, payload["approved"], edited, clean_text(reason)[:MAX_REASON], answer)
 
 
-def _answer(payload: Mapping[str, Any]) -> str:
-    """Return the answer to a tool's question as JSON text; opening the run checks it against the question's schema."""
-    text = clean_text(json.dumps(payload, ensure_ascii=False))
+def _answer(answer: Any) -> str:
+    """Return an answer as text: a text is itself, everything else its JSON.
+
+    Opening the run checks that of a tool's question against the question's schema.
+    """
+    text = clean_text(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
     if len(text) > MAX_TEXT:
         raise Refused("invalid_input", f"An answer holds at most {MAX_TEXT} characters.")
     return text
