@@ -242,11 +242,13 @@ class _RunningCall:
     """A call of a server's tool, within the server's timeout.
 
     Attributes:
+        handled: what handles the server's progress and log lines. A result may come while they still work.
         samples: how many answers of a model the server has asked for.
     """
 
-    def __init__(self, context: ToolContext, limit: asyncio.Timeout) -> None:
+    def __init__(self, context: ToolContext, limit: asyncio.Timeout, handled: set[asyncio.Future[Any]]) -> None:
         self.context = context
+        self.handled = handled
         self.samples = 0
         self._limit = limit
         self._one_at_a_time = asyncio.Lock()
@@ -324,7 +326,10 @@ class McpTools:
     async def _log(self, on_log: OnLog, server: McpServer, line: ServerLog) -> None:
         call = self._call_of(server)
         context = None if call is None else call.context
-        answer = await ask(HandedIn(on_log, (line, context), "on_log", "ChatClient", seconds=10.0))
+        handling = asyncio.ensure_future(ask(HandedIn(on_log, (line, context), "on_log", "ChatClient", seconds=10.0)))
+        if call is not None:
+            call.handled.add(handling)
+        answer = await handling
         if answer.problem:
             logger.error("on_log of ChatClient %s", answer.problem, exc_info=answer.error)
 
@@ -371,36 +376,39 @@ class McpTools:
     async def _call(
         self, server: McpServer, name: str, shown_name: str, arguments: dict[str, Any], context: ToolContext
     ) -> ToolResult:
-        reports: set[asyncio.Future[Any]] = set()
+        handled: set[asyncio.Future[Any]] = set()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            await context.report_progress(progress, total, message or "")
-            if self._handlers.on_progress is not None:
-                reported = Progress(shown_name, progress, total, message or "")
-                asked = HandedIn(self._handlers.on_progress, (reported, context), "on_progress", "ChatClient")
-                handling = asyncio.ensure_future(ask(asked))
-                reports.add(handling)
-                if (answer := await handling).problem:
-                    logger.error("on_progress of ChatClient %s", answer.problem, exc_info=answer.error)
+            reported = Progress(shown_name, progress, total, message or "")
+            handling = asyncio.ensure_future(self._report(reported, context))
+            handled.add(handling)
+            await handling
 
         meta = meta_of(context, server.shares)
         for attempt in range(2):
             session = await self.session(server)
             call = partial(session.call, name, arguments, meta=meta, progress=report)
             try:
-                result = await self._within_time(server, session, call, context)
+                result = await self._within_time(server, session, call, context, handled)
             except RemoteFailure as exc:
                 if exc.kind == "ended":
                     self._pools.get().drop(server.key)
                 if not exc.was_not_run or attempt:
                     raise
             else:
-                # A result may come while the report before it is still handled; its time is bounded.
-                await asyncio.gather(*reports, return_exceptions=True)
+                # Their time is bounded.
+                await asyncio.gather(*handled, return_exceptions=True)
                 if result.is_error and server.raises_errors:
                     raise RemoteToolError(name, result)
                 return result
         raise AssertionError  # the second attempt returns or raises
+
+    async def _report(self, progress: Progress, context: ToolContext) -> None:
+        await context.report_progress(progress.done, progress.total, progress.message)
+        if self._handlers.on_progress is not None:
+            asked = HandedIn(self._handlers.on_progress, (progress, context), "on_progress", "ChatClient")
+            if (answer := await ask(asked)).problem:
+                logger.error("on_progress of ChatClient %s", answer.problem, exc_info=answer.error)
 
     async def _within_time(
         self,
@@ -408,13 +416,14 @@ class McpTools:
         session: RemoteSession,
         call: Callable[..., Awaitable[ToolResult]],
         context: ToolContext,
+        handled: set[asyncio.Future[Any]],
     ) -> ToolResult:
         """Call within the server's timeout, which is paused while a person or a model is asked."""
         on_question = self._handlers.on_question
         seconds = server.timeout if self._handlers.takes_time else None
         try:
             async with asyncio.timeout(seconds) as limit:
-                running = _RunningCall(context, limit)
+                running = _RunningCall(context, limit, handled)
                 with self._registered(server, running):
                     if on_question is None:
                         return await call()

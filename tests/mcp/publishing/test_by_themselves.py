@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -97,6 +98,20 @@ async def test_progress_and_logs_reach_the_program(publishing: McpServer) -> Non
     ((line, user),) = lines
     assert (line.logger, line.level, line.data) == ("printer", "warning", {"left": 3, "of": "paper"})
     assert "publishing" in line.server and user == "ann"
+
+
+async def test_a_line_of_the_log_before_the_result_is_handled_when_the_call_returns(publishing: McpServer) -> None:
+    lines: list[object] = []
+
+    async def on_log(line: ServerLog, context: ToolContext | None) -> None:
+        await asyncio.sleep(0.2)
+        lines.append(line.data)
+
+    model = ScriptedModel([ToolCall("", "work", "{}"), "Done."])
+    client = ChatClient(model=model, tools=[publishing], on_log=on_log, log_level="warning")
+    await client.call("?")
+    assert lines == [{"left": 3, "of": "paper"}]
+    await client.aclose()
 
 
 async def test_a_handler_that_fails_costs_no_call(publishing: McpServer) -> None:

@@ -31,7 +31,6 @@ ABOUT = re.compile(
     r"|rund|etwa|circa|ca\.|ungefähr|fast|knapp|gut|über|unter|mehr als|weniger als)|~|≈|>|<)\s*[€$£]?\s*$",
     re.IGNORECASE,
 )
-# What speaks of a sum, a difference, an average or a year of months.
 # Before a day of the week that is the last or the next one.
 LAST = re.compile(r"\b(?:last|past|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?)[ \u00a0]$", re.IGNORECASE)
 NEXT = re.compile(r"\b(?:next|coming|nächste[nmrs]?|kommende[nmrs]?)[ \u00a0]$", re.IGNORECASE)
@@ -50,6 +49,7 @@ BY = re.compile(
 FOR_ONE = re.compile(r"[ \u00a0](?:an?|per|each|every|apiece|pro|je|am|im|jede[nrms]?)\b", re.IGNORECASE)
 # Behind a number that half of one more belongs to.
 AND_A_HALF = re.compile(r"[ \u00a0]and a half\b", re.IGNORECASE)
+# What speaks of an average or a year of months.
 AVERAGE = re.compile(
     r"\b(?:average|mean|per \w+|on average|pro \w+|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE
 )
