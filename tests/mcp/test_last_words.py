@@ -73,7 +73,9 @@ async def test_the_last_line_of_a_program_that_crashes_at_its_start_is_told() ->
 
 
 async def test_a_program_that_writes_its_errors_on_the_standard_output_is_told_too() -> None:
-    code = f"import sys; print('Loading'); print('FATAL: no database, token={KEY}'); sys.exit(1)"
+    # It reads what it is sent: if nobody can write to it any more, the SDK reads no further.
+    said = f"print('Loading'); print('FATAL: no database, token={KEY}')"
+    code = f"import sys; sys.stdin.readline(); {said}; sys.exit(1)"
     with pytest.raises(RemoteFailure) as caught:
         async with connect(Endpoint(command=Command(sys.executable, ("-c", code)))):
             pass
