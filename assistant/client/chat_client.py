@@ -39,6 +39,7 @@ from assistant.client.tool_sources import Augmentations, Resolver, ToolProvider,
 from assistant.client.turns import (
     ReplyStream,
     Turn,
+    check_decisions,
     context_of,
     execute_calls,
     stream_text,
@@ -55,14 +56,14 @@ from assistant.core.extensions.typed_answer import TypedAnswer
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.call_settings import CallSettings as CallingSettings
-from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
+from assistant.core.toolcalls.protocols import Decision, FixedToolset
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
 from assistant.mcp_client import LogLevel
-from assistant.toolkit import Tool, ToolContext
+from assistant.toolkit import ToolContext
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule
@@ -385,11 +386,9 @@ class ChatClient(Generic[Deps]):
             The reply with the results. Pass its `messages` as `history` to the next call.
 
         Raises:
-            ValueError: the reply was not made by a client.
+            ValueError: the reply was not made by a client, or a decision is on none of its calls.
         """
-        if reply.plan is None:
-            raise ValueError("This reply was not made by a client.")
-        return await execute_calls(reply.plan, reply, decisions)
+        return await execute_calls(reply, decisions)
 
     async def _turn(
         self,
@@ -418,8 +417,6 @@ class ChatClient(Generic[Deps]):
         )
         key = key_of(conversation, context) if store is not None else None
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
-        toolset: Toolset
-        tools: Sequence[Tool]
         stored: Sequence[Message]
         augmentation: type[BaseModel] | None = None
         try:
@@ -441,6 +438,8 @@ class ChatClient(Generic[Deps]):
         sent = (*stored, *new)
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
+        if "decisions" in settings and not limit.expired():
+            check_decisions(settings["decisions"], sent)
         client_tools = settings.get("client_tools", ())
         if augmentation is not None:
             client_tools = augmented(client_tools, augmentation)

@@ -179,17 +179,31 @@ async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, N
         yield whole
 
 
-async def execute_calls(
-    plan: Plan, reply: ChatReply[Any], decisions: Mapping[str, Decision] | None = None
-) -> ChatReply[Any]:
+def check_decisions(decisions: Mapping[str, Decision], messages: Sequence[Message]) -> None:
+    """Raise `ValueError` for decisions on calls that the messages do not end with: theirs would go on undecided."""
+    waiting = [call.id for call in unanswered_calls(messages)]
+    if unknown := sorted(decisions.keys() - set(waiting)):
+        raise ValueError(
+            f"decisions name {', '.join(unknown)}, which no call waits for. Calls: {', '.join(waiting) or 'none'}."
+        )
+
+
+async def execute_calls(reply: ChatReply[Any], decisions: Mapping[str, Decision] | None = None) -> ChatReply[Any]:
     """Run the pending calls of `reply` and return it with their results.
 
     Each call runs once: a second time for the same reply returns the same results.
+
+    Raises:
+        ValueError: no client has made the reply, or a decision is on none of its calls.
     """
+    plan = reply.plan if isinstance(reply, ChatReply) else None
+    if plan is None:
+        raise ValueError(f"This {type(reply).__name__} is no reply that a client has made.")
     transcript = Transcript()
     transcript.read = ReadText.of(reply.messages)
     journal = plan.journal if isinstance(plan.journal, InMemoryJournal) else InMemoryJournal()
     calls = unanswered_calls(reply.messages)
+    check_decisions(decisions or {}, reply.messages)
     limits = plan.settings.limits
     deadline = Deadline(limits.seconds)
     environment = environment_of(

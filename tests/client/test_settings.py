@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, InMemoryStore, Limits, McpServer, PromptLog, RunFailed
+from assistant.client import ChatClient, Decision, InMemoryStore, Limits, McpServer, PromptLog, RunFailed, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Registry, Tool, UnknownTool
 from assistant.toolkit.testing import ToolTester
@@ -234,3 +234,23 @@ async def test_a_call_refuses_a_prompt_and_a_message_that_are_none() -> None:
         await client.call("?", system=5)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="A message is a text, a PromptTemplate or a list of messages, not int"):
         await client.call(5)  # type: ignore[call-overload]
+
+
+async def test_a_decision_on_a_call_that_does_not_wait_is_refused() -> None:
+    careful = LOOK_UP.replace(requires_approval=True)
+    client = ChatClient(model=ScriptedModel([ToolCall("c1", careful.name, "{}"), "ok"]), tools=[careful])
+    waiting = await client.call("?")
+    told = re.escape("decisions name c2, which no call waits for. Calls: c1.")
+    with pytest.raises(ValueError, match=told):
+        await client.call(history=waiting.messages, decisions={"c2": Decision(True)})
+    with pytest.raises(ValueError, match=told):
+        await client.execute(waiting, decisions={"c1": Decision(True), "c2": Decision(True)})
+    with pytest.raises(ValueError, match=r"Calls: none\."):
+        await client.call("Hi", decisions={"c1": Decision(True)})
+    assert (await client.call(history=waiting.messages, decisions={"c1": Decision(False)})).text == "ok"
+
+
+@pytest.mark.parametrize("reply", [None, "ok"])
+async def test_what_is_no_reply_cannot_be_executed(reply: Any) -> None:
+    with pytest.raises(ValueError, match="is no reply that a client has made"):
+        await ChatClient(model=ScriptedModel("ok")).execute(reply)
