@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
 from assistant.pages import conversation_menu, member_links
+from assistant.pages.added_parts import parts_of
 from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
@@ -135,6 +136,7 @@ def _chat_page(
         "sees_images": sees_images,
         "reads_pdfs": provider is not None and provider.reads_pdfs,
         "is_small": provider is not None and provider.is_small,
+        "source": "" if provider is None else provider.source,
         "audience": audience_of(member).value,
         "digital_source_type": DIGITAL_SOURCE_TYPE,
         "ai_notice": ai_notice(assistant, brand) if assistant else None,
@@ -148,6 +150,7 @@ def _chat_page(
         "menu_entries": conversation_menu.entries(member=member),
         "list_buttons": conversation_menu.below_list(),
         "links": member_links.links(member=member),
+        **parts_of("welcome", page.request),
         **(given or {}),
     }
     return render_page(page.request, "assistant/chat/chat.html", context)

@@ -12,7 +12,9 @@ class DemoConfig(OptionalApp):
 
     def register(self) -> None:
         from assistant.contrib.demo.seeds import added
+        from assistant.pages.added_parts import add_part
 
+        add_part("welcome", "assistant/demo/small_model.html", context=lambda request: {})
         for app in installed():
             if app.has("seed"):
                 added.seed_from(f"{app.name}.seed")

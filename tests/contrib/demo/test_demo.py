@@ -13,13 +13,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from django.conf import settings
-from django.contrib.auth import authenticate
+from django.contrib.auth import authenticate, get_user_model
 from django.core.exceptions import ImproperlyConfigured
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from assistant.contrib.demo.tenants import load_demo_tenants
 from assistant.models import Assistant, Membership, PromptVersion, Tenant, ToolSetting
 from assistant.services.toolpolicy.policy import effective_tools
+from tests.factories import make_provider
 from tests.live import free_port
 from tests.python_template import forked_python
 from tools.models import Customer
@@ -55,6 +56,26 @@ def test_each_assistant_has_a_published_prompt_and_tools(demo: None) -> None:
         assert member is not None
         found = effective_tools(tenant_id=assistant.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
         assert sum(entry.policy != "off" for entry in found) >= 5
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("", "No language model."), ("http://127.0.0.1:9/v1", "Small demo model.")]
+)
+def test_the_page_says_who_answers_and_how_to_connect_a_real_model(
+    demo: None, client: Client, address: str, said: str
+) -> None:
+    client.force_login(get_user_model().objects.get(username="alice"))
+    with override_settings(ASSISTANT_LOCAL_MODEL_URL=address):
+        page = client.get("/t/acme/").content.decode()
+    assert said in page and "export OPENAI_API_KEY=" in page and "make demo" in page
+
+
+def test_a_page_with_a_real_model_says_nothing_of_the_demos(demo: None, client: Client) -> None:
+    acme = Tenant.objects.get(slug="acme")
+    acme.default_provider = make_provider(acme, base_url="http://127.0.0.1:9/v1")
+    acme.save(update_fields=["default_provider"])
+    client.force_login(get_user_model().objects.get(username="alice"))
+    assert "small-model" not in client.get("/t/acme/").content.decode()
 
 
 def test_a_second_load_changes_nothing(demo: None) -> None:
