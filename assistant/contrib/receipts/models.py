@@ -44,7 +44,9 @@ class Receipt(models.Model):
         indexes = [
             models.Index(
                 fields=["tenant", "-created_at"],
-                condition=models.Q(unsupported__gt=0) | models.Q(unsupported_actions__gt=0),
+                condition=models.Q(unsupported__gt=0)
+                | models.Q(unsupported_actions__gt=0)
+                | models.Q(is_checked=False),
                 name="receipts_with_something_amiss",
             )
         ]

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services import tying
 from assistant.contrib.receipts.services.reading import shown_receipts
 from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.models import Assistant, Conversation, Retention, Run, Tenant
@@ -24,7 +25,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
 from assistant.toolkit.registry import Registry
 from tests.base import Cast
-from tests.contrib.receipts.test_receipts import get_parcel, parcel
+from tests.contrib.receipts.test_receipts import fails, get_parcel, parcel
 from tests.contrib.webhooks.hooks import hook
 from tests.factories import switch_tool
 from tests.services.privacy.test_retention import age
@@ -71,6 +72,22 @@ def test_prometheus_gets_them_by_assistant_version_model_and_tool(cast: Cast) ->
         times = 2 if by in {"model", "tool"} else 1  # those that both tenants share
         added = [counted(one, by, name) - before[one, by] for one in series]
         assert added == [2 * times, times, times], (by, added)
+
+
+def test_prometheus_gets_those_that_were_not_checked(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    series = ("answers_not_checked", "answers_values")
+    kinds = [("assistant", "acme/support"), ("model", "test-model"), ("tool", "get_parcel")]
+    before = {(one, by): counted(one, by, name) for one in series for by, name in kinds}
+    ask(cast)
+    assert counted("answers_not_checked", *kinds[0]) == before["answers_not_checked", "assistant"]
+    Receipt.objects.all().delete()
+    values = {by: counted("answers_values", by, name) for by, name in kinds}
+    monkeypatch.setattr(tying, "make_receipt", fails)
+    ask(cast)
+    for by, name in kinds:
+        times = 1 if by == "assistant" else 2
+        assert counted("answers_not_checked", by, name) - before["answers_not_checked", by] == times
+        assert counted("answers_values", by, name) == values[by]
 
 
 def test_a_webhook_is_told_the_counts_with_the_end_of_a_run(cast: Cast) -> None:

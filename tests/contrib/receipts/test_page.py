@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.contrib.receipts.models import Receipt
+from assistant.contrib.receipts.services.counting import KINDS, By, lines_by
 from assistant.models import Run
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -19,11 +20,14 @@ pytestmark = pytest.mark.django_db
 URL = "/admin/assistant_receipts/receipt/"
 
 
-def receipt(cast: Cast, *, unsupported: int = 0, actions: int = 0, rival: bool = False, **fields: Any) -> Receipt:
+def receipt(
+    cast: Cast, *, unsupported: int = 0, actions: int = 0, rival: bool = False, is_checked: bool = True, **fields: Any
+) -> Receipt:
     user, assistant = (cast.mallory, cast.rival_support) if rival else (cast.alice, cast.support)
     run = make_run(make_conversation(user, assistant), **fields)
-    counts = {"values": 5, "unsupported": unsupported, "unsupported_actions": actions}
-    return Receipt.objects.create(tenant=run.tenant, run=run, message_id="m", tools=["get_order"], **counts)
+    counts = {"values": 5 if is_checked else 0, "unsupported": unsupported, "unsupported_actions": actions}
+    made = {**counts, "is_checked": is_checked}
+    return Receipt.objects.create(tenant=run.tenant, run=run, message_id="m", tools=["get_order"], **made)
 
 
 def page(user: Any, query: str = "") -> str:
@@ -49,6 +53,19 @@ def test_the_page_counts_and_names_the_answers(cast: Cast) -> None:
     assert "get_order" in page(cast.root, "?by=tool") and "Acme" in page(cast.root, "?by=prompt")
     run = Run.objects.order_by("pk").first()
     assert run is not None and f"/admin/assistant/conversation/{run.conversation_id}/change/" in text
+
+
+@pytest.mark.parametrize("by", KINDS)
+def test_answers_that_were_not_checked_are_counted_and_named(by: By, cast: Cast) -> None:
+    receipt(cast)
+    rows = [receipt(cast, is_checked=False) for _number in range(3)]
+    (line,) = lines_by(by, Receipt.objects.all())
+    assert (line.answers, line.not_checked, line.values, line.unsupported) == (4, 3, 5, 0)
+    text = page(cast.root, f"?by={by}")
+    assert "Not checked" in text and '<td class="number">3</td>' in text
+    for row in rows:
+        assert f"/admin/assistant/conversation/{row.run.conversation_id}/change/" in text
+    assert text.count("not checked</td>") == 3 and "0 / 0" not in text
 
 
 def test_each_tenants_admin_sees_their_own_alone(cast: Cast) -> None:

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'receipt',
                 'verbose_name_plural': 'receipts',
                 'ordering': ['-created_at'],
-                'indexes': [models.Index(condition=models.Q(('unsupported__gt', 0), ('unsupported_actions__gt', 0), _connector='OR'), fields=['tenant', '-created_at'], name='receipts_with_something_amiss')],
+                'indexes': [models.Index(condition=models.Q(('unsupported__gt', 0), ('unsupported_actions__gt', 0), ('is_checked', False), _connector='OR'), fields=['tenant', '-created_at'], name='receipts_with_something_amiss')],
             },
         ),
     ]

@@ -30,6 +30,7 @@ class Line:
         answers: answers with a receipt.
         unsupported: values that no source has, of `values`.
         unsupported_actions: claims of actions that no call has done.
+        not_checked: of the answers those of which nothing is known, since they were not checked in time.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Line:
     values: int
     unsupported: int
     unsupported_actions: int
+    not_checked: int
 
     @property
     def percent(self) -> float:
@@ -63,13 +65,16 @@ def counts_of(*, tenant_id: int, run_id: int) -> dict[str, int]:
 def lines_by(by: By, rows: QuerySet[Receipt]) -> list[Line]:
     """Return the counts of some receipts by one kind, the most that is amiss first; one query."""
     lines = _by_tool(rows) if by == "tool" else _grouped(by, rows)
-    lines.sort(key=lambda line: (-line.unsupported - line.unsupported_actions, -line.values, line.name))
+    lines.sort(
+        key=lambda line: (-line.unsupported - line.unsupported_actions - line.not_checked, -line.values, line.name)
+    )
     return lines[:MAX_LINES]
 
 
 def answers_amiss(rows: QuerySet[Receipt]) -> Sequence[Receipt]:
-    """Return the newest of some receipts with something that no source supports, with run, assistant and tenant."""
-    amiss = rows.filter(Q(unsupported__gt=0) | Q(unsupported_actions__gt=0))
+    """Return the newest of some receipts with something that no source supports, or of answers that were not checked,
+    with run, assistant and tenant."""
+    amiss = rows.filter(Q(unsupported__gt=0) | Q(unsupported_actions__gt=0) | Q(is_checked=False))
     return list(amiss.select_related("run__assistant", "tenant").order_by("-created_at")[:MAX_ANSWERS])
 
 
@@ -96,6 +101,7 @@ def _grouped(by: By, rows: QuerySet[Receipt]) -> list[Line]:
             all_values=Sum("values"),
             all_unsupported=Sum("unsupported"),
             all_actions=Sum("unsupported_actions"),
+            all_not_checked=Count("pk", filter=Q(is_checked=False)),
         )
     )
     return [
@@ -106,6 +112,7 @@ def _grouped(by: By, rows: QuerySet[Receipt]) -> list[Line]:
             one["all_values"],
             one["all_unsupported"],
             one["all_actions"],
+            one["all_not_checked"],
         )
         for one in sums
     ]
@@ -113,10 +120,12 @@ def _grouped(by: By, rows: QuerySet[Receipt]) -> list[Line]:
 
 def _by_tool(rows: QuerySet[Receipt]) -> list[Line]:
     """Return a line for each tool. An answer counts for each tool that its run has called."""
-    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    newest = rows.order_by("-created_at").values_list("tools", "values", "unsupported", "unsupported_actions")
-    for tools, values, unsupported, actions in newest[:MAX_READ]:
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+    newest = rows.order_by("-created_at").values_list(
+        "tools", "values", "unsupported", "unsupported_actions", "is_checked"
+    )
+    for tools, values, unsupported, actions, is_checked in newest[:MAX_READ]:
         for name in tools:
-            for place, number in enumerate((1, values, unsupported, actions)):
+            for place, number in enumerate((1, values, unsupported, actions, not is_checked)):
                 sums[name][place] += number
     return [Line(name, "", *counts) for name, counts in sums.items()]

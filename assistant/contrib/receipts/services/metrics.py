@@ -16,6 +16,7 @@ _known = {by: BoundedLabel(MAX_SERIES) for by in ("assistant", "prompt", "model"
 _values = Series("assistant_answers_values", "Values of answers that were looked for in what was looked up.", _LABELS)
 _unsupported = Series("assistant_answers_unsupported", "Values of answers that no source has.", _LABELS)
 _actions = Series("assistant_actions_unsupported", "Claimed actions that no call has done.", _LABELS)
+_not_checked = Series("assistant_answers_not_checked", "Answers that were not checked in time.", _LABELS)
 
 
 def count_receipt(*, key: RunKey) -> None:
@@ -29,6 +30,7 @@ def count_receipt(*, key: RunKey) -> None:
         _values.add(*labels, amount=receipt.values)
         _unsupported.add(*labels, amount=receipt.unsupported)
         _actions.add(*labels, amount=receipt.unsupported_actions)
+        _not_checked.add(*labels, amount=not receipt.is_checked)
 
 
 def _names(receipt: Receipt) -> Iterator[tuple[str, str]]:
