@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.shares.links import share_conversation
-from assistant.models import Assistant, Conversation, Passage
+from assistant.models import Assistant, Conversation, Message, Passage
 from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
@@ -124,6 +124,56 @@ async def test_a_number_that_was_not_offered_is_shown_no_longer_and_no_line_move
     assert box == await answer.bounding_box()
     await page.reload()
     await expect(dropped).to_have_count(2)
+
+
+SELECTED = """(element) => {
+  getSelection().selectAllChildren(element);
+  return getSelection().toString();
+}"""
+CITED = (
+    "😀 Say `[99]`, or within 14 days [99].\r\nShipping is free from 60 EUR [{own}, 7.2; 8].\r\n\r\n"
+    "Write [98][{own}] to returns@acme.example [99]."
+)
+COPIED = (
+    "😀 Say `[99]`, or within 14 days.\nShipping is free from 60 EUR [{own}].\n\nWrite [{own}] to returns@acme.example."
+)
+
+
+async def test_what_is_copied_is_what_is_shown(page: Page, fake_provider: FakeProvider) -> None:
+    own = await cited(fake_provider)
+    await ask(page, "How long do I have?")
+    await answered(page)
+    await expect(page.locator(".receipt.dropped")).to_have_count(4)
+    for _time in range(2):
+        await page.get_by_role("button", name="Copy the answer").click()
+        assert await page.evaluate("navigator.clipboard.readText()") == COPIED.format(own=own)
+        selected = await last_answer(page).evaluate(SELECTED)
+        assert "14 days" in selected and "98" not in selected and "7.2" not in selected
+        await page.reload()
+        await expect(page.locator(".receipt.dropped")).to_have_count(4)
+    # What is stored is as it was written.
+    stored = await Message.objects.filter(role="assistant").order_by("pk").alast()
+    assert stored is not None and stored.content == CITED.format(own=own)
+
+
+async def test_what_is_copied_in_the_widget_is_what_is_shown(shop: Shop, fake_provider: FakeProvider) -> None:
+    own = await cited(fake_provider)
+    page = await shop.visit(permissions=["clipboard-read", "clipboard-write"])
+    await open_widget(page)
+    await ask_widget(page, "How long do I have?")
+    await expect(page.locator(".receipt.dropped")).to_have_count(4)
+    await page.get_by_role("button", name="Copy the answer").click()
+    assert await page.evaluate("navigator.clipboard.readText()") == COPIED.format(own=own)
+    await picture(page, "widget-dropped")
+
+
+async def cited(fake_provider: FakeProvider) -> str:
+    """Let the answer cite one passage that was given, by the number that is returned, and four that were not."""
+    passage = await Passage.objects.aget()
+    own = f"{passage.document_id}.{passage.position}"
+    fake_provider.call("search_docs", {"queries": ["return goods"]})
+    fake_provider.reply(CITED.format(own=own))
+    return own
 
 
 async def test_a_tap_shows_the_card_within_the_phone(phone: Visitor, fake_provider: FakeProvider) -> None:

@@ -9,10 +9,11 @@ export class Footers {
   #actions;
   #byTurn = new WeakMap();
   #known = new Map(); // what the server knows of answers, by their ids
+  #modules = new Map(); // scripts of optional apps that have shown something, by their names
   #last = null;
   #followUps = null;
 
-  /** `actions`: turnOf(messageId), the element of an answer's turn; textOf(turn), its answers as Markdown; models(), those to choose from for
+  /** `actions`: turnOf(messageId), the element of an answer's turn; textsOf(turn), id and Markdown of its answers; models(), those to choose from for
    * another answer; again(model); rate(messageId, rating, comment); announce(text); cite(turn); suggest(text), which puts a question into the box. */
   constructor(actions) {
     this.#actions = actions;
@@ -21,8 +22,9 @@ export class Footers {
   /** Return the footer of a turn, which is added if it has none. */
   of(turn) {
     if (!this.#byTurn.has(turn)) {
-      const { textOf, models, again, rate, announce } = this.#actions;
-      const footer = new Footer({ text: () => textOf(turn), models, again, rate, announce });
+      const { textsOf, models, again, rate, announce } = this.#actions;
+      const text = () => textsOf(turn).map(([id, markdown]) => this.#shown(id, markdown).trim()).join("\n\n");
+      const footer = new Footer({ text, models, again, rate, announce });
       this.#byTurn.set(turn, footer);
       turn.append(footer.element);
     }
@@ -73,8 +75,17 @@ export class Footers {
   async show(turn, messageIds, scripts, { answerOf, cardOf }) {
     for (const { name, script } of scripts) {
       const details = this.added(messageIds, name);
-      if (details.length) (await import(script)).show({ turn, details, answerOf, cardOf, announce: this.#actions.announce });
+      if (!details.length) continue;
+      const module = await import(script);
+      this.#modules.set(name, module);
+      module.show({ turn, details, answerOf, cardOf, announce: this.#actions.announce });
     }
+  }
+
+  /** Return the Markdown of an answer without what the scripts of optional apps do not show of it. */
+  #shown(id, markdown) {
+    const added = this.#known.get(id)?.added ?? {};
+    return [...this.#modules].reduce((text, [name, { shownText }]) => (shownText && added[name] ? shownText(text, added[name]) : text), markdown);
   }
 
   /** Show what became of a rating. */

@@ -56,7 +56,7 @@ export class Transcript {
     this.#versions = new Versions(root, { show: (id) => actions.show(id), announce });
     this.#footers = new Footers({
       turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
-      textOf: (turn) => this.#textsOf(turn).join("\n\n"),
+      textsOf: (turn) => this.#idsOf(turn).map((id) => [id, this.#answers.get(id).text]),
       models: () => models,
       again: (model) => actions.again(this.#lastMessage(), model),
       rate: (...rating) => actions.rate(...rating),
@@ -201,10 +201,6 @@ export class Transcript {
     for (const answer of this.#answers.values()) answer.isStreaming = false;
     this.#turn = null;
     return turn;
-  }
-
-  #textsOf(turn) {
-    return [...turn.querySelectorAll(OWN_ANSWERS)].map((element) => this.#answers.get(element.dataset.id).text.trim());
   }
 
   /** The element of the last question; undefined if there is none. */

@@ -33,7 +33,7 @@ export class Transcript {
     this.#versions = new Versions(root, actions);
     this.#footers = new Footers({
       turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
-      textOf: (turn) => [...turn.querySelectorAll(".items > .answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim()).join("\n\n"),
+      textsOf: (turn) => this.#idsOf(turn).map((id) => [id, this.#answers.get(id).text]),
       models: () => actions.models(),
       again: (model) => actions.again(this.#lastQuestion, model),
       rate: (...rating) => actions.rate(...rating),

@@ -4,6 +4,8 @@ import { make } from "../js/elements.js";
 import { gettext, listed, ngettext } from "../js/i18n.js";
 
 const SKIPPED = "pre, math, button, .cites, .receipt, .katex";
+const NUMBER = /\d+(?:\.\d+)?/g;
+const BEHIND_CITATION = /^(?:[\s.,;:!?)]|$)/; // no blank stands before these
 const LETTER = /[\p{L}\p{N}]/u;
 const SENTENCE = /(?:[^.!?\n]|[.!?](?!\s|$))+(?:[.!?]|\n|$)/g;
 
@@ -247,6 +249,23 @@ function noteOf({ actions, notChecked }) {
     { what: listed([...new Set(unsupported.map(({ text: verb }) => verb))]) },
   );
   return make("p.receipt-note", { role: "note" }, text);
+}
+
+/** Return the Markdown of an answer without the numbers that are shown no longer, for who copies it. */
+export function shownText(markdown, { marks }) {
+  const dropped = marks.filter(({ reason }) => reason === "not_offered").sort((one, other) => other.start - one.start);
+  const characters = [...markdown];
+  let text = markdown;
+  for (const { start, text: citation, numbers } of dropped) {
+    // Places count characters, and the lines of the stored text may end in two, those here in one: it is there or before.
+    const place = text.lastIndexOf(citation, characters.slice(0, start).join("").length);
+    if (place < 0) continue;
+    const kept = (citation.match(NUMBER) ?? []).filter((number) => !numbers.includes(number));
+    const after = text.slice(place + citation.length);
+    const before = kept.length || !BEHIND_CITATION.test(after) ? text.slice(0, place) : text.slice(0, place).replace(/ $/, "");
+    text = before + (kept.length ? `[${kept.join(", ")}]` : "") + after;
+  }
+  return text;
 }
 
 /** Mark the answers of a turn: `details` has the ids of messages with their receipts, `cardOf(callId)` the element of a tool call. */
