@@ -95,8 +95,13 @@ class Search:
         unproven = {digest_of(tool): tool for tool in tools if tool not in proven}
         accepted = {digest_of(tool) for tool in proven}
         remaining = [group - accepted for group in unfinished.groups]
-        # Of a group that is not complete, another may be the one that is refused.
-        groups = [[unproven[digest] for digest in group] for group in remaining if group and group <= unproven.keys()]
+        # Of a group that is not complete, another may be the one that is refused. What is halved must not depend on the
+        # order of a set, which differs between processes.
+        groups = [
+            [tool for digest, tool in unproven.items() if digest in group]
+            for group in remaining
+            if group and group <= unproven.keys()
+        ]
         if not groups and unproven.keys().isdisjoint(unfinished.others.union(*remaining)):
             return None
         grouped = [tool for group in groups for tool in group]

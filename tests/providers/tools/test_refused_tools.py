@@ -13,7 +13,9 @@ from assistant.core.llm.protocol import ModelError, ModelRequest, estimate_usage
 from assistant.core.values.messages import Message, Reply
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
 from assistant.providers.tool_adaptation import refused_tools
+from assistant.providers.tool_adaptation.adapted_tool import digest_of
 from assistant.providers.tool_adaptation.refused_tools import MAX_REQUESTS, RefusedTool
+from assistant.providers.tool_adaptation.search import Search, Unfinished
 from assistant.toolkit import Tool
 from tests.fake_answers import Answer, respond
 from tests.fake_provider import FakeProvider
@@ -236,6 +238,14 @@ async def test_a_search_goes_on_in_the_next_turns(fake_provider: FakeProvider, g
         accepted = set(server.offered)
     assert accepted == good
     assert {one.name for one in told if one.is_certain} == {f"tool_{number}" for number in guilty}
+
+
+def test_what_a_continued_search_asks_first_is_the_order_of_the_request_and_not_of_a_set() -> None:
+    offered = tools(40)
+    unfinished = Unfinished((frozenset(map(digest_of, offered)),), frozenset(), count=0, misses=0, reason="")
+    search = Search.continued(offered, [], unfinished)
+    assert search is not None and search.suspects == offered
+    assert search.next(is_last=False) == offered[20:]
 
 
 async def test_tools_with_unusual_schemas_are_left_out_first(fake_provider: FakeProvider) -> None:
