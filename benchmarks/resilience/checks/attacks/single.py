@@ -16,9 +16,9 @@ HOW = (
     "Tests of the suite, on SQLite: one tenant's files at all readers; a person's files that take long, again and "
     "again; one of them a second time; a small file that unpacks to very much; one long paragraph that ends in a "
     "dash; an address in a question that is suggested after untrusted text; a stranger's invitation of another "
-    "tenant's member; heads of requests without end; a member's token on a page of another origin; an image of more "
-    "than 50 megapixels, and one that is named as a page; packages from npm that bring scripts; `asyncio.to_thread` "
-    "in a tool. A planted fault takes the defence away."
+    "tenant's member; heads of requests without end, and a server without a bound of them, which must say so; a "
+    "member's token on a page of another origin; an image of more than 50 megapixels, and one that is named as a page; "
+    "packages from npm that bring scripts; `asyncio.to_thread` in a tool. A planted fault takes the defence away."
 )
 READERS = "tests failed of readers that tenants share"
 SECONDS = "tests failed of seconds of reading"
@@ -28,6 +28,7 @@ PIECES = "tests failed of pieces that hold the event loop"
 SUGGESTED = "tests failed of suggested questions"
 INVITED = "tests failed of invitations at sign-in"
 HEADS = "tests failed of requests' heads"
+WARNED = "tests failed of servers without a bound of requests' heads"
 TOKENS = "tests failed of a member's token elsewhere"
 IMAGES = "tests failed of large images"
 ENDINGS = "tests failed of names of files"
@@ -54,6 +55,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         "tests/contrib/sign_in/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"
     ],
     HEADS: ["tests/asgi/test_request_heads.py::test_a_head_without_end_is_not_read_on"],
+    WARNED: ["tests/asgi/test_request_heads.py::test_a_server_without_the_bound_says_so_at_its_start"],
     TOKENS: ["tests/contrib/end_users/test_member_visits.py::test_a_token_works_on_pages_of_its_own_origin_alone"],
     IMAGES: [
         "tests/services/files/test_images.py::test_an_image_of_more_than_fifty_megapixels_is_refused_by_its_header"
@@ -149,6 +151,14 @@ def take_heads_of_any_size() -> None:
     request_heads.MAX_HEAD = 2**40
 
 
+def look_at_no_protocol() -> None:
+    """Nobody looks at the server's protocol at its start."""
+    from assistant.asgi import request_heads
+
+    _in_servers_too()
+    request_heads.check_heads = lambda receive: None
+
+
 def take_tokens_of_any_origin() -> None:
     """A member's token counts on every page."""
     from assistant.contrib.end_users.services import member_tokens
@@ -201,6 +211,7 @@ FAULTS = (
     Fault("questions are suggested after untrusted text", SUGGESTED, suggest_after_untrusted_text),
     Fault("people join by an invitation without being asked", INVITED, join_without_being_asked),
     Fault("heads of requests have no bound", HEADS, take_heads_of_any_size),
+    Fault("a server without a bound of heads says nothing", WARNED, look_at_no_protocol),
     Fault("a member's token counts on every page", TOKENS, take_tokens_of_any_origin),
     Fault("images of any size are taken", IMAGES, take_images_of_any_size),
     Fault("files keep the ending that they were given", ENDINGS, keep_names_of_files),
