@@ -11,9 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
-    INVALID_PARAMS,
     INVALID_REQUEST,
-    METHOD_NOT_FOUND,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -35,11 +33,10 @@ _SESSION_DROPPED = "Session terminated"
 _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 # The SDK's message for a status of 4xx without an error of the protocol.
 _NO_ANSWER = "Server returned an error response"
-# By these a server refuses a call that it has not begun.
+# By these, which the protocol has for nothing else, a server refuses a call that it has not begun. Tools raise "invalid
+# params" and "method not found" themselves, for something behind them and after their effect too.
 _NOT_BEGUN = frozenset(
     {
-        METHOD_NOT_FOUND,
-        INVALID_PARAMS,
         HEADER_MISMATCH,
         MISSING_REQUIRED_CLIENT_CAPABILITY,
         UNSUPPORTED_PROTOCOL_VERSION,
@@ -47,7 +44,7 @@ _NOT_BEGUN = frozenset(
     }
 )
 # Errors of the protocol and of its implementations, whose words are none of the tool's.
-_OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *range(-32099, -31999)})
+_OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, *range(-32099, -31999)})
 # Failures after which nobody knows whether the server has run the call.
 _AFTER_SENDING = frozenset({"failing", "timeout", "error", "protocol", "ended", "too long"})
 MAX_SAID = 4_000
@@ -145,20 +142,28 @@ def _classify_error(error: MCPError) -> RemoteFailure:
     return RemoteFailure("ended" if error.code == CONNECTION_CLOSED else "protocol", detail)
 
 
-def authorization_failure(response: httpx2.Response) -> RemoteFailure | None:
+def authorization_failure(response: httpx2.Response, exc: OAuthFlowError) -> RemoteFailure | None:
     """Return the failure of an authorization server that is out of order; None if it has refused the credentials.
 
-    A token that cannot be read is no refusal, either.
+    A token that cannot be read is no refusal, either, nor are metadata that are missing or another server's: the
+    credentials were not sent then.
+
+    Args:
+        response: its last one.
+        exc: what the SDK made of it.
     """
     code = response.status_code
     kind: FailureKind | None = None
+    was_sent = response.request.method == "POST"
     if code >= 500 or code in (408, 429):
         kind = _KINDS.get(code, "failing")
-    elif response.is_success and response.request.method == "POST":
+    elif response.is_success or not was_sent:
         kind = "protocol"
     if kind is None:
         return None
     detail = f"The authorization server answered HTTP {code} {response.reason_phrase}".strip()
+    if kind == "protocol" and not was_sent:
+        detail = f"{exc} ({detail})"
     return RemoteFailure(kind, detail).with_words("" if response.is_success else words_of(response))
 
 

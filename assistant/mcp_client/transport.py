@@ -134,7 +134,7 @@ class _ClientCredentials(ClientCredentialsOAuthProvider):
         except OAuthFlowError as exc:
             if forbidden is not None:
                 forbidden.raise_for_status()
-            if authorizing is not None and (failure := authorization_failure(authorizing)) is not None:
+            if authorizing is not None and (failure := authorization_failure(authorizing, exc)) is not None:
                 raise failure from exc
             raise
         finally:

@@ -20,14 +20,15 @@ Json = dict[str, Any]
 # or, of a program, the `line` with `<id>` for the request's; or, over HTTP, the `status` and `body` of a refusal with
 # its `headers`, the `text` of a body with its `type`, or the `events` of a stream. A list has one for each call. Calls
 # of the tools in `together` are answered when that many have come. With `needs_token`, there is an OAuth server too,
-# which answers requests of tokens with the `status` and `body` of `refused_token`. The server refuses to open a session
-# with those of `refused_session`.
+# whose metadata have the `status`, `text` or `issuer` of `metadata`, and which answers requests of tokens with the
+# `status` and `body` of `refused_token`. The server refuses to open a session with those of `refused_session`.
 STATE: Json = {
     "is_modern": False,
     "pages": [{"tools": []}],
     "answers": {},
     "together": 0,
     "needs_token": False,
+    "metadata": {},
     "refused_token": None,
     "refused_session": None,
 }
@@ -91,8 +92,11 @@ async def mcp(request: Request) -> Response:
 
 async def authorization_server(request: Request) -> Response:
     origin = str(request.base_url).rstrip("/")
+    changed = STATE["metadata"]
+    if changed.get("status", 200) != 200 or "text" in changed:
+        return Response(changed.get("text", ""), changed.get("status", 200))
     found = {"issuer": origin, "authorization_endpoint": f"{origin}/authorize", "token_endpoint": f"{origin}/token"}
-    return JSONResponse({**found, "response_types_supported": ["code"]})
+    return JSONResponse({**found, "response_types_supported": ["code"], **changed})
 
 
 async def token(request: Request) -> Response:

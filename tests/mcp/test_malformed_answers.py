@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -172,9 +173,20 @@ async def test_the_tools_own_error_is_told_and_that_it_may_have_run(raw: Outside
     assert error.may_have_run
 
 
-async def test_a_refusal_before_the_call_is_a_failure(raw: Outside) -> None:
-    error = await failed(raw, {"error": {"code": -32602, "message": "to: is missing"}})
-    assert "to: is missing" in str(error) and not error.may_have_run
+@pytest.mark.parametrize("code", [-32601, -32602])
+async def test_after_a_refusal_that_tools_use_too_the_outcome_is_not_known_and_the_words_are_told(
+    raw: Outside, code: int
+) -> None:
+    error = await failed(raw, {"error": {"code": code, "message": "Sent to Ann; to bob: no such person"}})
+    said = "Sent to Ann; to bob: no such person"
+    assert str(error) == f"The external server answered with an error. It says: {said}"
+    assert (error.kind, error.may_have_run) == ("error", True)
+
+
+@pytest.mark.parametrize("code", [-32020, -32021, -32022, -32042])
+async def test_a_refusal_of_the_protocol_before_the_call_is_a_failure(raw: Outside, code: int) -> None:
+    error = await failed(raw, {"error": {"code": code, "message": "no"}})
+    assert not error.may_have_run
 
 
 @pytest.mark.parametrize(
@@ -316,6 +328,25 @@ async def test_one_that_refuses_them_has(raw: Outside, status: int, body: str) -
             pass
 
 
+@pytest.mark.parametrize(
+    ("metadata", "detail"),
+    [
+        ({"status": 404}, r"No authorization server metadata discovered .*HTTP 404 Not Found\)"),
+        ({"status": 403}, r"No authorization server metadata discovered .*HTTP 403 Forbidden\)"),
+        ({"status": 200, "issuer": "http://127.0.0.1:1"}, r"issuer mismatch: .*HTTP 200 OK\)"),
+        ({"status": 200, "text": "<p>Sign in</p>"}, r"No authorization server metadata discovered .*HTTP"),
+    ],
+)
+async def test_one_to_which_they_were_not_sent_has_not(raw: Outside, metadata: dict[str, Any], detail: str) -> None:
+    raw.be(needs_token=True, metadata=metadata)
+    oauth = OAuthClient(client_id="us", client_secret="canary-77", issuer=raw.origin)
+    with pytest.raises(RemoteFailure) as caught:
+        async with connect(replace(endpoint(raw), oauth=oauth)):
+            pass
+    assert caught.value.kind == "protocol" and "credentials" not in str(caught.value)
+    assert re.search(detail, caught.value.detail)
+
+
 @pytest.mark.parametrize(("status", "reason"), [(402, "Payment Required"), (404, "Not Found"), (410, "Gone")])
 async def test_a_session_that_is_refused_is_told_in_the_servers_words(raw: Outside, status: int, reason: str) -> None:
     raw.be(refused_session={"status": status, "body": {"message": "The plan is over."}})
@@ -362,9 +393,12 @@ async def told(raw: Outside, cast: Cast, settings: Settings) -> AsyncIterator[Ca
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_may_have_happened_is_not_told_as_failed(told: Any) -> None:
-    called = await told({"error": {"code": -32000, "message": "the line went dead"}})
-    assert called.outcome.status == "unknown"
+@pytest.mark.parametrize(
+    ("code", "said"), [(-32000, "breaks the protocol."), (-32601, "It says: no bob"), (-32602, "It says: no bob")]
+)
+async def test_what_may_have_happened_is_not_told_as_failed(told: Any, code: int, said: str) -> None:
+    called = await told({"error": {"code": code, "message": "no bob"}})
+    assert called.outcome.status == "unknown" and said in called.outcome.content
     assert called.outcome.content.endswith("Whether this call took effect is not known. Check before you repeat it.")
     row = await Audit.objects.aget(name="crm__send")
     assert (row.status, row.get_status_display()) == ("unknown", "Outcome unknown")
@@ -378,8 +412,9 @@ async def test_the_words_of_an_answer_that_is_none_are_untrusted_text(told: Any)
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_changes_nothing_has_failed(told: Any) -> None:
-    called = await told({"error": {"code": -32000, "message": "x"}}, annotations={"readOnlyHint": True})
+@pytest.mark.parametrize("code", [-32000, -32601, -32602])
+async def test_what_changes_nothing_has_failed(told: Any, code: int) -> None:
+    called = await told({"error": {"code": code, "message": "x"}}, annotations={"readOnlyHint": True})
     assert (called.outcome.status, "took effect" in called.outcome.content) == ("error", False)
 
 
