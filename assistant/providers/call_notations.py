@@ -48,6 +48,7 @@ NOTATIONS = {
     "<|START_ACTION|>": _JSON,  # Command
     "<|action_start|><|plugin|>": _JSON,  # InternLM
     "functools": r"\[\s*\{",  # Phi 4
+    "```tool_code": rf"\[?\s*{_NAME}\(|\w{{1,128}}\s*=|(?:import|from) \w",  # Gemma
     # Notations whose calls are not read.
     "<start_function_call>": r"call:",  # FunctionGemma
     "<|tool_call>": r"call:",  # Gemma 4
@@ -60,14 +61,14 @@ NOTATIONS = {
 }
 _GOES_ON = {mark: re.compile(pattern) for mark, pattern in NOTATIONS.items()}
 # Marks that are no tokens of their own: texts have them within sentences.
-_OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>", "<TOOLCALL>", "functools")
+_OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>", "<TOOLCALL>", "functools", "```tool_code")
 # Characters after a mark after which it is certain whether a call follows.
 CERTAIN = 200
 # Characters that tell whether a text begins with a call.
 LOOKED_AT = max(map(len, NOTATIONS)) + CERTAIN
 _MARKS = tuple(NOTATIONS)
 # What a mark, or a call without one, can begin with.
-BEGINNINGS = re.compile(r"[<\[{]")
+BEGINNINGS = re.compile(r"[<\[{`]")
 # A call as JSON without a mark, without white space, up to the name and after it.
 _BARE_CALL = (
     '{"name":"',
@@ -111,6 +112,14 @@ _BEFORE_JSON = (
     re.compile(rf"(?:\[TOOL_CALLS\])?\s*+({_NAME})\s*+(?:\[CALL_ID\]\s*+\w{{1,64}}\s*+)?(?:\[ARGS\])?\s*+(?=\{{)"),
 )
 _CODE_END = re.compile(r"\s*+```")
+# Gemma's block of code, what begins a call in it, and its end. What the model makes up as the result is left out, and
+# so is what it says about that.
+_FENCE = re.compile(r"```tool_code\s*+")
+_STATEMENT = re.compile(rf"{_NAME}(?=\()|(?=\[)")
+_BETWEEN = re.compile(r"[\s;]*+")
+_FENCE_END = re.compile(r"\s*+(?:```(?:\s*+```tool_outputs?\b.*+)?|\Z)", re.DOTALL)
+# The module in which Gemma and Gemini suppose the tools.
+_MODULE = "default_api."
 _GLM = re.compile(rf"<tool_call>\s*+({_NAME})\s*+(?=<arg_key>|</tool_call>|\Z)")
 _OPENINGS = re.compile(
     r"\s*+(?:<tool_calls?>|<\|tool_call\|>|<function_calls>|<minimax:tool_call>|<｜DSML｜function_calls>|<TOOLCALL>"
@@ -264,6 +273,32 @@ def _pythonic(text: str, schemas: Schemas) -> _Found:
     return None
 
 
+def _fenced(text: str, schemas: Schemas) -> _Found:
+    """Read the calls in a block of Python, each for itself or within `print`; other code is not run."""
+    found = _FENCE.match(text)
+    if found is None:
+        return None
+    calls: list[WrittenCall] = []
+    at = found.end()
+    while len(calls) < MAX_CALLS and (begins := _STATEMENT.match(text, at)) is not None:
+        end = begins.end() + _end_of_list(text[begins.end() :])
+        calls += _printed_calls(_parsed(text[at:end]), schemas)
+        at = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+    closing = _FENCE_END.match(text, at)
+    if closing is None:
+        raise NotACall("it is other code than calls")
+    return calls, closing.end()
+
+
+def _printed_calls(node: ast.expr, schemas: Schemas) -> list[WrittenCall]:
+    match node:
+        case ast.Call(func=ast.Name(id="print"), args=parts, keywords=[]) | ast.List(elts=parts):
+            return [call for part in parts for call in _printed_calls(part, schemas)]
+    call = _python_call(node)
+    name = call.name if call.name in schemas else call.name.removeprefix(_MODULE)
+    return [call._replace(name=name)]
+
+
 def _parsed(code: str) -> ast.expr:
     try:
         return ast.parse(code, mode="eval").body
@@ -331,7 +366,7 @@ def _json(text: str, schemas: Schemas) -> _Found:
     return [_call(one) for one in calls[:MAX_CALLS]], end
 
 
-_READERS: tuple[Callable[[str, Schemas], _Found], ...] = (_xml, _glm, _named, _pythonic, _json)
+_READERS: tuple[Callable[[str, Schemas], _Found], ...] = (_xml, _glm, _named, _fenced, _pythonic, _json)
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:

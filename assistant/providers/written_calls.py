@@ -146,6 +146,8 @@ class WrittenCalls:
 
     def _begins_call(self, text: str, at: int) -> bool | None:
         """Return whether a call begins at a position of the text that is held back."""
+        if text[at] == "`" and (text[at - 1] if at else "".join(self._shown[-1:])[-1:] or "\n") != "\n":
+            return False  # most of them are of code within a line
         rest = text[at : at + LOOKED_AT]
         found = beginning_of(rest, self._schemas, begins_line=True)
         if found.is_call is False:

@@ -84,7 +84,9 @@ def test_a_long_line_in_small_pieces_costs_no_more_for_its_length() -> None:
 
 
 # Each begins like a call or a tag, and is none.
-@pytest.mark.parametrize("piece", ["[a", "{", "\n[", "`[get_weather(`", "`[TOOL_CALLS][{`", '{"name": "x"}\n'])
+@pytest.mark.parametrize(
+    "piece", ["[a", "{", "\n[", "`[get_weather(`", "`[TOOL_CALLS][{`", '{"name": "x"}\n', "`", "\n```tool_code\n"]
+)
 def test_brackets_without_end_cost_no_more_than_some(piece: str) -> None:
     tools = [get_weather.replace(name=name) for name in ("get_weather", "get_forecast")]
 

@@ -68,6 +68,12 @@ NOTATIONS = {
     "OLMo": '<function_calls>get_weather(city="Rome", days=2)</function_calls>',
     "Hermes, with Python's quotes": "<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Rome', 'days': 2}}"
     "</tool_call>",
+    "Gemma": "```tool_code\nprint(get_weather(city='Rome', days=2))\n```",
+    "Gemma, without print": '```tool_code\nget_weather(city="Rome", days=2)\n```\n',
+    "Gemma, with a module": '```tool_code\nprint(default_api.get_weather(city="Rome", days=2))\n```',
+    "Gemma, as a list and without an end": '```tool_code\n[get_weather(city="Rome", days=2)]',
+    "Gemma, with a result that it has made up": "```tool_code\nprint(get_weather(city='Rome', days=2))\n```\n"
+    "```tool_output\nRain.\n```\nIt rains in Rome.",
     "gpt-oss, in its analysis": f"<|channel|>analysis to=functions.get_weather code<|message|>{JSON}",
 }
 BARE = {
@@ -92,6 +98,12 @@ BROKEN = {
     "Gemma 4": '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>}<tool_call|>',
     "Apertus": f'<|tools_prefix|>[{{"get_weather": {JSON}}}]<|tools_suffix|>',
     "Step": "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>get_weather",
+    "Gemma, an unknown tool": "```tool_code\nprint(rm(path='/'))\n```",
+    "Gemma, code in an argument": "```tool_code\nprint(get_weather(city=open('/etc/passwd').read(), days=2))\n```",
+    "Gemma, code around a call": "```tool_code\nsun = get_weather(city='Rome', days=2)\nprint(sun)\n```",
+    "Gemma, code after a call": "```tool_code\nget_weather(city='Rome', days=2)\nimport os\n```",
+    "Gemma, code alone": "```tool_code\nimport os\nos.remove('/')\n```",
+    "Gemma, nested too deeply": "```tool_code\n" + "print(" * 200,
     "nested too deeply": '<tool_call>{"name": "get_weather", "arguments": {"city": ' + "[" * 200,
 }
 TALK = (
@@ -103,6 +115,12 @@ TALK = (
     f"```\n<tool_call>{NAMED}</tool_call>\n```",
     f"It writes `<tool_call>{NAMED}</tool_call>` for that.",
     f"It writes <tool_call>{NAMED}</tool_call> for that.",
+    "```tool_code is how Gemma begins.",
+    "Gemma writes `tool_code`: ``` and then ```tool_code\nget_weather(city='Rome', days=2)\n```",
+    "Gemma writes:\n```tool_code\nrm(path='/')\n```",
+    "Gemma writes:\n```tool_code\nget_weather(city='Rome', days=2)\n```\nand waits.",
+    "````\n```tool_code\nget_weather(city='Rome', days=2)\n```\n````",
+    "```python\nget_weather(city='Rome', days=2)\n```",
     "<tool",
     "[1, 2] is a list.",
     "< 5",
@@ -199,6 +217,16 @@ async def test_text_before_a_call_is_shown_and_the_call_is_run(fake_provider: Fa
     reply = await client_of(fake_provider).call("Weather?")
     assert (reply.text, [call.arguments for call in reply.tool_calls]) == ("Sun.", [ROME])
     assert fake_provider.requests[1].messages[1]["content"] == "I look.\n"
+
+
+async def test_a_block_of_gemma_after_words_is_a_call_and_each_of_its_lines_is_one(fake_provider: FakeProvider) -> None:
+    line = "print(get_weather(city='Rome', days=2))"
+    text = f"I look with `get_weather`.\n```tool_code\n{line}\n{line}\n```"
+    for chunks in ([text], [*text]):
+        fake_provider.reply(chunks=chunks)
+        fake_provider.reply("Sun.")
+        reply = await client_of(fake_provider).call("Weather?")
+        assert (reply.text, [call.arguments for call in reply.tool_calls]) == ("Sun.", [ROME, ROME])
 
 
 async def test_two_calls_and_reasoning_are_read(fake_provider: FakeProvider) -> None:
