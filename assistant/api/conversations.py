@@ -39,6 +39,7 @@ from assistant.services.conversations.pagination import InvalidCursor, conversat
 from assistant.services.conversations.tool_switch import switch_tools
 from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.runs.shown_path import show_path
+from assistant.services.toolpolicy.named_tools import UnknownTools
 
 TAG = "conversations"
 ID_TAKEN = "This id is taken."
@@ -131,13 +132,19 @@ class OneConversation(ConversationView):
         given = validated(ConversationChange, request.data)
         if not given:
             raise ValidationError(["There is nothing to change: give a title, is_archived or tools_off."])
+        if "tools_off" in given:
+            self.switch_tools(thread, given["tools_off"])
         if "title" in given:
             self.rename(thread, given["title"])
         if "is_archived" in given:
             archive_conversation(member=self.member, conversation_id=thread, is_archived=given["is_archived"])
-        if "tools_off" in given:
-            switch_tools(member=self.member, conversation_id=thread, off=given["tools_off"])
         return Response(ConversationOut(self.conversation(thread)).data)
+
+    def switch_tools(self, thread: uuid.UUID, off: list[str]) -> None:
+        try:
+            switch_tools(member=self.member, conversation_id=thread, off=off)
+        except UnknownTools as exc:
+            raise HttpRefusal(400, exc.code, str(exc), {"tools_off": [str(exc)]}) from exc
 
     def rename(self, thread: uuid.UUID, title: str) -> None:
         try:

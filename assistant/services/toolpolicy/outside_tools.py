@@ -74,6 +74,10 @@ class ToolSource(Protocol):
         """Return whether any tenant has a tool of a name."""
         ...
 
+    def keeps(self, *, tenant_id: int, names: Collection[str]) -> set[str]:
+        """Return those of some names of which the tenant has a tool, also where it is off or its server is away."""
+        ...
+
     def refresh(self, tenant_id: int) -> None:
         """Have what is known of the tenant's tools brought up to date, in the running event loop, without waiting."""
         ...
@@ -135,6 +139,11 @@ def named(*, tenants: Collection[int], names: Collection[str]) -> OutsideTools:
 def knows(name: str) -> bool:
     """Return whether any tenant has a tool of this name from outside."""
     return any(source.knows(name) for source in _sources)
+
+
+def keeps(*, tenant_id: int, names: Collection[str]) -> set[str]:
+    """Return those of some names of which the tenant has a tool from outside, also one whose server is off or away."""
+    return set().union(*(source.keeps(tenant_id=tenant_id, names=names) for source in _sources))
 
 
 def refresh(tenant_id: int) -> None:

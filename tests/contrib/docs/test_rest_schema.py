@@ -87,7 +87,7 @@ def test_the_examples_of_a_409_are_the_possible_conflicts(name: str, conflicts: 
         ("PATCH conversations/{thread}/", {"title": " "}, False),
         ("PATCH conversations/{thread}/", {"title": " Umbrella", "other": 1}, True),
         ("PATCH conversations/{thread}/", {"tools_off": ["two words"]}, False),
-        ("PATCH conversations/{thread}/", {"tools_off": ["*", "find_order"]}, True),
+        ("PATCH conversations/{thread}/", {"tools_off": ["*", "calculate"]}, True),
         ("PUT conversations/{thread}/shown/", {"message_id": "two words"}, False),
         ("PUT conversations/{thread}/shown/", {"message_id": "msg-1"}, True),
         ("POST runs/{run_id}/approvals/", {"decisions": [{**DECISION, "approved": False, "response": "41"}]}, False),

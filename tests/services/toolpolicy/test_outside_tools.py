@@ -59,6 +59,9 @@ class Shelf:
     def knows(self, name: str) -> bool:
         return any(entry.tool.name == name for entry in self.entries)
 
+    def keeps(self, *, tenant_id: int, names: Collection[str]) -> set[str]:
+        return {name for name in names if self.knows(name)} if tenant_id == self.tenant_id else set()
+
     def refresh(self, tenant_id: int) -> None: ...
 
 

@@ -46,6 +46,12 @@ class McpTools:
         rows = McpTool.objects.filter(server__is_active=True).values_list("server__prefix", "name")
         return any(prefixed(prefix, own) == name for prefix, own in rows.iterator())
 
+    def keeps(self, *, tenant_id: int, names: Collection[str]) -> set[str]:
+        from assistant.mcp_client.remote_tool import prefixed
+
+        rows = McpTool.objects.filter(server__tenant_id=tenant_id).values_list("server__prefix", "name")
+        return {prefixed(prefix, own) for prefix, own in rows.iterator()}.intersection(names)
+
     def refresh(self, tenant_id: int) -> None:
         from assistant.contrib.mcp_servers.services.health_checks import refresh_stale_listings
 

@@ -80,9 +80,9 @@ def test_the_page_shows_rounds_calls_tokens_cost_and_the_configuration(amys: Cli
 def test_the_audit_says_in_words_that_tools_of_a_conversation_were_switched(root: Client, cast: Cast) -> None:
     thread = say_something(cast).conversation_id
     member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
-    assert member is not None and switch_tools(member=member, conversation_id=thread, off=["pay"])
+    assert member is not None and switch_tools(member=member, conversation_id=thread, off=["calculate"])
     page = root.get("/admin/assistant/auditentry/").text
-    assert "Conversation: tools switched" in page and "tools off: — → pay" in page
+    assert "Conversation: tools switched" in page and "tools off: — → calculate" in page
 
 
 def test_the_tools_that_a_member_has_switched_off_are_shown(amys: Client, cast: Cast) -> None:

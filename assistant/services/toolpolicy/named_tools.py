@@ -1,0 +1,88 @@
+"""Refuses names of tools in a caller's switch that can be no tool: what is misspelt there would switch nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from assistant.core.toolcalls.tool_search import SEARCH_TOOL
+from assistant.models import Assistant
+from assistant.services.errors import Refused
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import TOOLS
+from assistant.services.toolpolicy import outside_tools
+from assistant.services.toolpolicy.conditions import as_offered
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
+from assistant.services.toolpolicy.titles import tool_name_of
+from assistant.toolkit.unknown_options import meant_by
+
+# How many names an error tells, of those given and of those that there are.
+_MOST_GIVEN, _MOST_TOLD = 5, 50
+_LONGEST = 64
+
+
+class UnknownTools(Refused):
+    """A switch names what is no tool.
+
+    Attributes:
+        option: that names them.
+        names: those that are no tools, each with the tool that is meant; "" if none is alike.
+    """
+
+    def __init__(self, option: str, names: Mapping[str, str], told: Collection[str]) -> None:
+        given = ", ".join(
+            f"{name[:_LONGEST]!r}" + (f" (is {meant!r} meant?)" if meant else "")
+            for name, meant in list(names.items())[:_MOST_GIVEN]
+        )
+        tools = ", ".join(list(told)[:_MOST_TOLD]) or "none"
+        what = "is no tool" if len(names) == 1 else "are no tools"
+        super().__init__("invalid_input", f"{option} has {given}, which {what} here. Tools: {tools}.")
+        self.option = option
+        self.names = names
+
+
+def check_tool_names(
+    option: str,
+    names: Iterable[str],
+    *,
+    member: Member,
+    assistant: Assistant,
+    entries: Sequence[EffectiveTool] | None = None,
+) -> None:
+    """Check that a member's switch for runs of an assistant names tools only.
+
+    Who may list all tools, with the scope of that name, may name each of them, also those that are off for the member
+    or whose server is away. All others are answered by the tools alone that they are offered, so that no name is found
+    by trying: what is alike one of those is refused, and of the rest nothing is said.
+
+    Args:
+        entries: the tools with their policies, as far as they have been read for a run that may use these names alone.
+
+    Raises:
+        UnknownTools: with the tools that are meant, and those that the member is offered.
+    """
+    asked = {"tenant_id": member.tenant_id, "user_id": member.user_id, "assistant_id": assistant.pk}
+    sees_all = TOOLS in member.scopes
+    found = effective_tools(**asked) if entries is None else entries
+    left = set(names) - {SEARCH_TOOL, *(entry.tool.name for entry in found if sees_all or entry.policy != "off")}
+    if left:
+        left -= _tool_names(member.tenant_id, delegators=assistant, is_active=True)
+    if left and sees_all:
+        left -= _tool_names(member.tenant_id)
+        left -= outside_tools.keeps(tenant_id=member.tenant_id, names=left)
+    if not left:
+        return
+    offered = as_offered(effective_tools(**asked), member=member, assistant_slug=assistant.slug)
+    delegates = _tool_names(member.tenant_id, delegators=assistant, is_active=True)
+    told = sorted({entry.tool.name for entry in offered if entry.policy != "off"} | delegates)
+    meant = {name: meant_by(name, told) for name in sorted(left)}
+    if not sees_all:
+        meant = {name: other for name, other in meant.items() if other}
+    if meant:
+        raise UnknownTools(option, meant, told)
+
+
+def _tool_names(tenant_id: int, **which: Any) -> set[str]:
+    """Return the names of the tools that ask these of a tenant's assistants."""
+    found = Assistant.objects.filter(tenant_id=tenant_id, **which)
+    return {tool_name_of(slug) for slug in found.values_list("slug", flat=True)}
