@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from assistant.core.toolcalls.tool_search import SEARCH_TOOL
@@ -12,7 +12,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import TOOLS
 from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.conditions import as_offered
-from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
+from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import tool_name_of
 from assistant.toolkit.unknown_options import meant_by
 
@@ -47,7 +47,6 @@ def check_tool_names(
     *,
     member: Member,
     assistant: Assistant,
-    entries: Sequence[EffectiveTool] | None = None,
 ) -> None:
     """Check that a member's switch for runs of an assistant names tools only.
 
@@ -55,15 +54,12 @@ def check_tool_names(
     or whose server is away. All others are answered by the tools alone that they are offered, so that no name is found
     by trying: what is alike one of those is refused, and of the rest nothing is said.
 
-    Args:
-        entries: the tools with their policies, as far as they have been read for a run that may use these names alone.
-
     Raises:
         UnknownTools: with the tools that are meant, and those that the member is offered.
     """
     asked = {"tenant_id": member.tenant_id, "user_id": member.user_id, "assistant_id": assistant.pk}
     sees_all = TOOLS in member.scopes
-    found = effective_tools(**asked) if entries is None else entries
+    found = effective_tools(**asked)
     left = set(names) - {SEARCH_TOOL, *(entry.tool.name for entry in found if sees_all or entry.policy != "off")}
     if left:
         left -= _tool_names(member.tenant_id, delegators=assistant, is_active=True)
@@ -72,7 +68,7 @@ def check_tool_names(
         left -= outside_tools.keeps(tenant_id=member.tenant_id, names=left)
     if not left:
         return
-    offered = as_offered(effective_tools(**asked), member=member, assistant_slug=assistant.slug)
+    offered = as_offered(found, member=member, assistant_slug=assistant.slug)
     delegates = _tool_names(member.tenant_id, delegators=assistant, is_active=True)
     told = sorted({entry.tool.name for entry in offered if entry.policy != "off"} | delegates)
     meant = {name: meant_by(name, told) for name in sorted(left)}

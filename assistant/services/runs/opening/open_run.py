@@ -46,7 +46,6 @@ from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
-from assistant.services.toolpolicy.named_tools import check_tool_names
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
@@ -82,10 +81,9 @@ def open_run(
 
     Raises:
         ThreadBusy: another run of the thread is running or queued.
-        Refused: `thread_not_found`, or `invalid_input` if there is nothing new to answer, as `UnknownTools` if it
-            allows what is no tool; `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as
-            `TestingForbidden`; or `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as
-            `TooManyRuns`.
+        Refused: `thread_not_found`, or `invalid_input` if there is nothing new to answer;
+            `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
+            `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     who = {"owner": owner, "decided_by": decided_by or member.user_id}
     opening = partial(_open, member, assistant_slug, given, **who, must_wait=must_wait, when_busy=when_busy)
@@ -275,11 +273,6 @@ def _begin(
         model=given.options.model or ("" if given.message else model_that_goes_on(assistant, conversation, history)),
         client_input=to_store(given, new.decisions),
     )
-    if given.options.allowed_tools:
-        own = {tool.name for tool in given.client_tools}
-        named = given.options.allowed_tools - own
-        option = "forwardedProps.allowedTools"
-        check_tool_names(option, named, member=member, assistant=assistant, entries=setup.tools)
     if given.on_begun is not None:
         given.on_begun(run)
     if new.waits.rows:
