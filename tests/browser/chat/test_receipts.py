@@ -281,6 +281,30 @@ async def test_readers_of_a_link_see_them_without_passages(
     await amy.context.close()
 
 
+async def test_readers_of_a_link_see_the_numbers_that_were_offered(
+    browser: Browser, site: Server, page: Page, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    own = await cited(fake_provider)
+    await ask(page, "How long do I have?")
+    await answered(page)
+    await sync_to_async(set_sharing)(cast.acme)
+    made = await sync_to_async(share_of)(cast)
+    amy = await make_visitor(browser, site.url)
+    name, _, value = (await sync_to_async(session_cookie)(cast.amy)).partition("=")
+    await amy.context.add_cookies([{"name": name, "value": value, "url": site.url}])
+    shared = await amy.open(f"/t/acme/s/{made}/")
+    dropped = shared.locator(".receipt.dropped")
+    await expect(dropped).to_have_count(4)
+    answer = shared.locator("[data-added]")
+    box = await answer.bounding_box()
+    shown = await answer.inner_text()
+    assert f"60 EUR [{own}]." in shown and "7.2" not in shown and "98" not in shown
+    await picture(shared, "shared-dropped")
+    await dropped.evaluate_all("(all) => all.forEach((one) => one.replaceWith(one.textContent))")
+    assert box == await answer.bounding_box()
+    await amy.context.close()
+
+
 def share_of(cast: Cast) -> str:
     member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None

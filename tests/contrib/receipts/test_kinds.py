@@ -211,3 +211,9 @@ def test_more_verbs_are_claims_and_have_tools(claim: str, tool: str) -> None:
 def test_what_a_record_says_of_a_day_of_two_digits_is_no_claim() -> None:
     said = "The invoice was issued on 12 January and has been paid in full."
     assert not [one for one in claims_of(said, ()) if not one.tool]
+
+
+@pytest.mark.parametrize("opening", ["✅ ", "🎉 ", "⚠️ ", "👋🏽 ", "1️⃣ ", "- ✔ ", "→ ", "**✅ ", "Done! 🎉 "])
+def test_the_word_behind_a_picture_is_no_name(opening: str) -> None:
+    assert not_found(ROOMS, f"{opening}Booking works: Elbe has 12 seats.\n\n{opening}Prices are per hour.") == []
+    assert not_found(ROOMS, f"{opening}The room is led by Mallory.") == ["Mallory"]

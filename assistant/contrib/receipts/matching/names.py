@@ -27,7 +27,9 @@ _HONORIFIC = frozenset(
         "mr", "mrs", "ms", "dr", "miss", "herr", "herrn", "frau", "familie",
     }
 )  # fmt: skip
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n>(\[\"„“”*_#-]|\d[.)])\s*[*_\"„“(\[]*$")
+# Pictures, with what colours and joins them, open a sentence; an arrow does where a line begins, and else joins names.
+_PICTURE = "[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u20e3\U0001f000-\U0001faff]"
+_SENTENCE_END = re.compile(rf"(?:^|[.!?:;|\n>(\[\"„“”*_#-]|\d[.)]|{_PICTURE})\s*(?:[\u2190-\u21ff•]\s*)?[*_\"„“(\[]*$")
 _ADJECTIVE = re.compile(r"\w{4,}(?:e|en|es|em)")
 _GAP = re.compile(r"[ \u00a0](?:[A-Z]\. ?)?|-| & ")
 

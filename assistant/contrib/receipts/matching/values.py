@@ -88,7 +88,7 @@ def _pattern() -> re.Pattern[str]:
         |(?P<hash>\#\d[\w-]*)
         |(?P<ident>(?<![\w.€$£-])(?=[\w/-]*\d)(?=[\w/-]*[^\W\d])[^\W_][\w]*(?:[-/_][\w]+)*(?![\w]))
         |(?P<version>(?<![\w.])(?!\d{{1,3}}(?:\.\d{{3}})+(?!\.?\d))\d+(?:\.\d+){{2,}}(?![\w.]\d))
-        |(?P<number>(?<![\w])(?<!\w[.,])(?:(?<![\d\w])[-−](?=\d))?(?:{_NUMBER}))
+        |(?P<number>(?<![\w])(?<!\w[.,])(?:(?<![\d\w])[-−](?=\d))?(?:{_NUMBER})(?!\ufe0f?\u20e3))
         |(?P<numword>\b(?:{words.alternatives(words.NUMBERS)})\b)
         """,
         re.VERBOSE | re.IGNORECASE,

@@ -4,7 +4,7 @@ import { make } from "../js/elements.js";
 import { gettext, listed, ngettext } from "../js/i18n.js";
 
 const SKIPPED = "pre, math, button, .cites, .receipt, .katex";
-const NUMBER = /\d+(?:\.\d+)?/g;
+const NUMBER = /(\d+(?:\.\d+)?)/;
 const BEHIND_CITATION = /^(?:[\s.,;:!?)]|$)/; // no blank stands before these
 const LETTER = /[\p{L}\p{N}]/u;
 const SENTENCE = /(?:[^.!?\n]|[.!?](?!\s|$))+(?:[.!?]|\n|$)/g;
@@ -182,14 +182,28 @@ function contentOf(mark, passages, open) {
   return content;
 }
 
+/** Return a citation in pieces, of which those are hidden that name no passage. A sign goes with the number behind it. */
+function pieces(citation, numbers) {
+  const hidden = (text) => make("span", { "aria-hidden": "true" }, text);
+  const parts = citation.split(NUMBER);
+  const first = parts.findIndex((part, place) => place % 2 && !numbers.includes(part));
+  if (first < 0) return [hidden(citation)];
+  return parts.map((part, place) => {
+    if (place === 0 || place === parts.length - 1) return part;
+    const isShown = place % 2 ? !numbers.includes(part) : place > first && !numbers.includes(parts[place + 1]);
+    return isShown ? part : hidden(part);
+  });
+}
+
 /** Mark a place. A number that was not offered is shown no longer, and its place is kept, so that no line moves. */
 function wrap(range, mark, content) {
   const isDropped = mark.reason === "not_offered";
   const span = make(mark.reason ? `span.receipt.unsupported${isDropped ? ".dropped" : ""}` : "span.receipt", { tabIndex: -1, role: "button" });
   range.surroundContents(span);
   if (isDropped) {
-    span.setAttribute("aria-label", reasonText.not_offered());
-    span.replaceChildren(make("span", { "aria-hidden": "true" }, span.textContent));
+    const shown = pieces(span.textContent, mark.numbers);
+    if (shown.length === 1) span.setAttribute("aria-label", reasonText.not_offered());
+    span.replaceChildren(...shown);
   }
   const show = () => card.show(span, content());
   span.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show());
@@ -260,7 +274,7 @@ export function shownText(markdown, { marks }) {
     // Places count characters, and the lines of the stored text may end in two, those here in one: it is there or before.
     const place = text.lastIndexOf(citation, characters.slice(0, start).join("").length);
     if (place < 0) continue;
-    const kept = (citation.match(NUMBER) ?? []).filter((number) => !numbers.includes(number));
+    const kept = citation.split(NUMBER).filter((part, at) => at % 2 && !numbers.includes(part));
     const after = text.slice(place + citation.length);
     const before = kept.length || !BEHIND_CITATION.test(after) ? text.slice(0, place) : text.slice(0, place).replace(/ $/, "");
     text = before + (kept.length ? `[${kept.join(", ")}]` : "") + after;
