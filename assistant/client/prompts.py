@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,17 +15,20 @@ class PromptVariables(ValueError):
     Attributes:
         missing: names in the prompt without a value; "" for two braces that begin no variable.
         unknown: variables that no prompt of the call names.
+        single: variables with a value that stand in single braces alone, where they are text.
     """
 
-    def __init__(self, missing: Iterable[str] = (), unknown: Iterable[str] = ()) -> None:
+    def __init__(self, missing: Iterable[str] = (), unknown: Iterable[str] = (), single: Iterable[str] = ()) -> None:
         self.missing = tuple(missing)
-        self.unknown = tuple(unknown)
+        self.single = tuple(single)
+        self.unknown = tuple(name for name in unknown if name not in self.single)
         sentences = []
         if self.missing:
             named = ", ".join(f"{{{{ {name} }}}}" if name else "two braces without }}" for name in self.missing)
             sentences.append(f"There is no value for {named}. Two braces as text are \\{{{{.")
         if self.unknown:
             sentences.append(f"No prompt of the call names the variables {', '.join(self.unknown)}.")
+        sentences += [f"{{{name}}} is text: write {{{{ {name} }}}} for the variable {name}." for name in self.single]
         super().__init__(" ".join(sentences))
 
 
@@ -56,18 +60,27 @@ def filled(
 ) -> list[str]:
     """Return the texts of templates with their values.
 
+    Other templates have variables in single braces, or after a `$` and in them: what is meant so would be sent as text.
+
     Args:
         variables: each must be named by a template.
         defaults: values of variables that are not among these; they need not be named.
 
     Raises:
-        PromptVariables: as `PromptTemplate.fill` does, for all templates together.
+        PromptVariables: a variable with a value stands in single braces, and nowhere in double ones; or as
+            `PromptTemplate.fill` does, for all templates together.
     """
     templates = list(templates)
     named = {name for template in templates for name in template.names}
     values = {**(defaults or {}), **variables}
     missing = sorted(named - values.keys())
     unknown = [name for name in variables if name not in named]
-    if missing or unknown:
-        raise PromptVariables(missing, unknown)
+    texts = [template.text for template in templates]
+    single = [name for name in values if name not in named and any(_stands_single(name, text) for text in texts)]
+    if missing or unknown or single:
+        raise PromptVariables(missing, unknown, single)
     return [resolve(template.text, lambda name: str(values[name]), users={}) for template in templates]
+
+
+def _stands_single(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\{{)\{{\s*{re.escape(name)}\s*\}}(?!\}})", text) is not None

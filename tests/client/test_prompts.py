@@ -53,6 +53,23 @@ async def test_what_does_not_fit_is_an_error(
     assert (caught.value.missing, caught.value.unknown) == (missing, unknown)
 
 
+@pytest.mark.parametrize("options", [{"variables": {"city": "Graz"}}, {}])
+@pytest.mark.parametrize("place", ["{city}", "{ city }", "${city}"])
+async def test_a_variable_in_single_braces_leads_to_double_ones(options: Any, place: str) -> None:
+    given = {} if options else {"variables": {"city": "Graz"}}
+    told = r"^\{city\} is text: write \{\{ city \}\} for the variable city\.$"
+    with pytest.raises(PromptVariables, match=told) as caught:
+        await sent({"system": f"You help in {place}.", **options}, "Hi", **given)
+    assert (caught.value.single, caught.value.unknown) == (("city",), ())
+    with pytest.raises(PromptVariables, match=told):
+        await sent({**options}, PromptTemplate(f"The weather in {place}?"), **given)
+
+
+async def test_single_braces_are_text_beside_the_variable_and_for_other_names() -> None:
+    options = {"system": 'In {{ city }}, answer as {"a": {city}}, {town}.', "variables": {"city": "Graz", "a": 1}}
+    assert (await sent(options, "In {city}?"))[0] == 'In Graz, answer as {"a": {city}}, {town}.'
+
+
 def test_a_template_can_be_filled_alone() -> None:
     assert PromptTemplate("Dear {{ name }}").fill(name="Ann") == "Dear Ann"
     with pytest.raises(PromptVariables, match=r"There is no value for \{\{ name \}\}"):

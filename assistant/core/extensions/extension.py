@@ -41,7 +41,10 @@ HOOKS = (
     "result",
     "finished",
     "before_aside",
+    "after_aside",
 )
+# Those of requests beside the turn.
+ASIDES = frozenset({"before_aside", "after_aside"})
 # What the names of hooks begin with, here and elsewhere: a public method of an extension that does is meant as one.
 _MOMENTS = ("before_", "after_", "around_", "on_", "wrap_")
 
@@ -214,6 +217,9 @@ class Extension(Generic[State]):
         """Return what is sent in place of a request beside the turn: for a summary, a title or further questions."""
         return request
 
+    async def after_aside(self, request: ModelRequest, reply: Reply) -> None:
+        """Look at the complete answer to a request beside the turn, which was sent as it is here."""
+
 
 def _refuse_misspelt(cls: type[Extension[Any]]) -> None:
     """Raise `InvalidExtension` for a method that is meant as a hook and would never be called, or an attribute."""
@@ -254,7 +260,7 @@ def with_hook(extensions: Iterable[Extension[Any]], hook: str) -> list[Extension
 
 def with_moments(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:
     """Return those extensions that have a hook at a moment of the turn, and not only around tool calls."""
-    return tuple([extension for extension in extensions if extension._hooks - {"around_tool", "before_aside"}])
+    return tuple([extension for extension in extensions if extension._hooks - {"around_tool", *ASIDES}])
 
 
 def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:

@@ -21,7 +21,8 @@ MAX_CHARACTERS = 100_000
 class PromptLog(Extension[None]):
     """Logs each request to a model and its reply, whole, at the level INFO of the logger `assistant.prompts`.
 
-    They hold what people write and what tools return: switch it on to find a mistake, and off again.
+    So it does with those for titles, further questions and summaries. They hold what people write and what tools
+    return: switch it on to find a mistake, and off again.
 
     Args:
         redact: regular expressions of what is left out; by default addresses, long numbers and keys.
@@ -41,8 +42,17 @@ class PromptLog(Extension[None]):
         calls = "".join(f"\n{call.name} {call.arguments}" for call in reply.tool_calls)
         self._log(run, "answers", f"{reply.text}{calls}")
 
+    async def before_aside(self, request: ModelRequest) -> ModelRequest:
+        logger.info("Beside a run: the model is sent: %s", self._shown(content_of(request).decode("utf-8", "replace")))
+        return request
+
+    async def after_aside(self, request: ModelRequest, reply: Reply) -> None:
+        logger.info("Beside a run: the model answers: %s", self._shown(reply.text))
+
     def _log(self, run: ExtensionRun[None], what: str, text: str) -> None:
-        text = self._redaction.text(text)
-        cut = f"{text[:MAX_CHARACTERS]}…" if len(text) > MAX_CHARACTERS else text
         extra: dict[str, Any] = log_extra(run.context)
-        logger.info("Run %s: %s %s: %s", run.context.run_id, run.model.name, what, cut, extra=extra)
+        logger.info("Run %s: %s %s: %s", run.context.run_id, run.model.name, what, self._shown(text), extra=extra)
+
+    def _shown(self, text: str) -> str:
+        text = self._redaction.text(text)
+        return f"{text[:MAX_CHARACTERS]}…" if len(text) > MAX_CHARACTERS else text
