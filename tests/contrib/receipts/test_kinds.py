@@ -217,3 +217,49 @@ def test_what_a_record_says_of_a_day_of_two_digits_is_no_claim() -> None:
 def test_the_word_behind_a_picture_is_no_name(opening: str) -> None:
     assert not_found(ROOMS, f"{opening}Booking works: Elbe has 12 seats.\n\n{opening}Prices are per hour.") == []
     assert not_found(ROOMS, f"{opening}The room is led by Mallory.") == ["Mallory"]
+
+
+VISIT = {"starts": "2026-11-30T16:30:00+00:00", "opens": "08:15", "ends": "17:45", "minutes": 45, "break_minutes": 15}
+VOTES = {"yes": 48, "no": 72, "blank": 24, "votes": 144}
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ("It starts at half past four.", []),
+        ("It starts at half past four in the afternoon.", []),
+        ("It starts at half past five.", ["half past five"]),
+        ("It starts at half past four in the morning.", ["half past four"]),
+        ("We open at a quarter past eight and close at a quarter to six.", []),
+        ("We open at a quarter to eight.", ["quarter to eight"]),
+        ("It takes three quarters of an hour, with a break of a quarter of an hour.", []),
+        ("It takes half an hour.", ["half an hour"]),
+        ("It takes nearly an hour, or about half an hour.", []),
+        ("Beginn ist um halb fünf, Schluss um Viertel vor sechs.", []),
+        ("Beginn ist um halb sechs.", ["halb sechs"]),
+        ("Der Beginn ist um fünf nach halb fünf.", ["fünf nach halb fünf"]),
+        ("Es dauert eine Dreiviertelstunde, die Pause eine Viertelstunde.", []),
+        ("Es dauert eine halbe Stunde.", ["halbe Stunde"]),
+    ],
+)
+def test_times_and_lengths_in_words_are_looked_for(answer: str, wrong: list[str]) -> None:
+    assert not_found(VISIT, answer) == wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ("48 of 144 votes are yes, a third of them.", []),
+        ("48 of 144 votes are yes, a quarter of them.", ["a quarter of"]),
+        ("48 of 144 votes are yes, about a quarter of them.", []),
+        ("Von 144 Stimmen sind 72 ein Nein und 48 ein Ja, das ist ein Drittel.", []),
+        ("Von 144 Stimmen sind 48 ein Ja, das ist ein Viertel.", ["ein Viertel"]),
+    ],
+)
+def test_simple_shares_in_words_are_looked_for(answer: str, wrong: list[str]) -> None:
+    assert not_found(VOTES, answer) == wrong
+
+
+def test_an_hour_on_the_clock_may_be_in_the_afternoon() -> None:
+    assert not_found({"starts": "16:00"}, "It starts at 4 o'clock, or four o'clock.") == []
+    assert not_found({"starts": "16:00"}, "It starts at 5 o'clock.") == ["5 o'clock"]

@@ -221,8 +221,8 @@ class Facts:
                 self.amounts[fact.source].append(found)
         if value.day is not None:
             self._day(value, fact)
-        if value.minutes >= 0:
-            self._put(self.minutes[value.minutes], fact)
+        for minutes in value.times:
+            self._put(self.minutes[minutes], fact)
         if value.weekday >= 0:
             self._put(self.weekdays[value.weekday], fact)
         if value.token:

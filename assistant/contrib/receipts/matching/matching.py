@@ -137,7 +137,7 @@ def _direct(value: Value, facts: Facts, steps: Steps) -> Iterable[Fact]:
         case "date":
             return _dates(value, facts, steps)
         case "time":
-            return facts.minutes.get(value.minutes, [])
+            return (fact for minutes in value.times for fact in facts.minutes.get(minutes, ()))
         case "weekday":
             return facts.weekdays.get(value.weekday, [])
         case "email":

@@ -96,7 +96,7 @@ def _time(shown: Shown, facts: Facts, value: Value) -> list[Fact]:
         begins_at = moment.hour * 3_600 + moment.minute * 60 + moment.second
         for length in islice(_lengths_above(shown, facts, fact), MAX_LENGTHS):
             ends_at = begins_at + _seconds(length)
-            if ends_at < DAY.factor and ends_at // 60 == value.minutes:
+            if ends_at < DAY.factor and ends_at // 60 in value.times:
                 return [fact, length]
     return []
 

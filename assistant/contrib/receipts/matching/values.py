@@ -9,10 +9,12 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Literal
 
-from assistant.contrib.receipts.matching import words
+from assistant.contrib.receipts.matching import spoken, words
 from assistant.contrib.receipts.matching.units import (
     DAY,
+    MINUTE,
     NO_UNIT,
+    PERCENT,
     Unit,
     currency_before,
     unit_after,
@@ -34,6 +36,7 @@ class Value:
         grain: what of the date the text names.
         slack: by how many days a rough date may be off.
         minutes: the time of day in minutes.
+        is_half_day: whether the time may as well be twelve hours later: "half past four".
         token: an identifier, address or name as it is compared.
         is_word: whether a number is written as a word.
     """
@@ -51,8 +54,16 @@ class Value:
     slack: int = 0
     weekday: int = -1
     minutes: int = -1
+    is_half_day: bool = False
     token: str = ""
     is_word: bool = False
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        """The times of day that it may be, in minutes."""
+        if self.minutes < 0:
+            return ()
+        return (self.minutes, self.minutes + 720) if self.is_half_day else (self.minutes,)
 
 
 _NUMBER = r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?:[.,]\d{1,6})?(?!\d)|\d+(?:[.,]\d{1,12})?"
@@ -78,6 +89,7 @@ def _pattern() -> re.Pattern[str]:
         |(?P<monthfirst>\b(?P<mm>{month})\b\.?[ \u00a0](?P<md>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)
             (?:,?[ \u00a0](?P<my>\d{{4}})\b)?)
         |(?P<monthyear>\b(?P<om>{month})\b\.?,?[ \u00a0](?P<oy>\d{{4}})\b)
+        |{spoken.PATTERN}
         |(?P<time>(?<![\w:.,])(?P<th>\d{{1,2}}):(?P<tm>\d\d)(?::\d\d)?
             (?:[ \u00a0]?(?P<half>[ap])(?:m\b|\.m\b\.?))?(?![\w:])(?:[ ]Uhr)?)
         |(?P<hour>(?<![\w:.,])(?P<hh>\d{{1,2}})[ \u00a0]?(?P<hhalf>[ap])(?:m\b|\.m\b\.?))
@@ -114,7 +126,7 @@ MAX_TOKEN = 200
 
 @cache
 def _words() -> frozenset[str]:
-    return frozenset((*words.months(), *words.weekdays(), *words.NUMBERS, *words.RELATIVE))
+    return frozenset((*words.months(), *words.weekdays(), *words.NUMBERS, *words.RELATIVE, *spoken.BEGINNINGS))
 
 
 def values_in(text: str, now: datetime, most: int = 10_000) -> list[Value]:
@@ -139,7 +151,9 @@ def values_in(text: str, now: datetime, most: int = 10_000) -> list[Value]:
             if match is None:
                 place += 1
                 continue
-            value = None if _FRACTION.match(text, match.end()) else _value(text, match, now)
+            value = _spoken(text, match)
+            if value is None:
+                value = None if _FRACTION.match(text, match.end()) else _value(text, match, now)
             if value is None:
                 place = match.end()
                 continue
@@ -148,6 +162,19 @@ def values_in(text: str, now: datetime, most: int = 10_000) -> list[Value]:
                 _share_unit(text, found, value)
             found.append(value)
     return found
+
+
+def _spoken(text: str, match: re.Match[str]) -> Value | None:
+    """Return the time, the length of time or the share that words say; None if they say none, or a rough one."""
+    start, end = match.span()
+    shown = match[0]
+    if (time := spoken.minutes_of(match, text)) is not None:
+        return Value("time", start, end, shown, minutes=time[0], is_half_day=time[1])
+    for number, unit in ((spoken.length_of(match), MINUTE), (spoken.share_of(match), PERCENT)):
+        if number is not None:
+            is_rough = words.ABOUT.search(text, max(0, start - 24), start)
+            return None if is_rough else Value("number", start, end, shown, (number,), unit=unit)
+    return None
 
 
 def _may_begin_value(token: str) -> bool:
@@ -376,7 +403,9 @@ def _time(match: re.Match[str], start: int, end: int, shown: str) -> Value | Non
         return None
     if half:
         hour = hour % 12 + (12 if half.casefold() == "p" else 0)
-    return Value("time", start, end, shown, minutes=hour * 60 + minute)
+    is_half_day = match["clock"] is not None and hour <= 12
+    minutes = hour * 60 + minute
+    return Value("time", start, end, shown, minutes=minutes % 720 if is_half_day else minutes, is_half_day=is_half_day)
 
 
 def _date(match: re.Match[str], start: int, end: int, shown: str) -> Value | None:
