@@ -21,7 +21,8 @@ def walked(walks: str, folder: Path) -> dict[str, Report]:
     module = Path(__file__).parent / walks
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", str(module)]
     # The watch of the loop is no part of a way, and comes between.
-    inner = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    # What writes down runs, in CI, is no part of a way.
+    inner = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RECORD_"))}
     done = subprocess.run(
         command,
         env={**inner, "WAYS": str(folder), "ASSISTANT_LOOP_WATCH": "false"},
