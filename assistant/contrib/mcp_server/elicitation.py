@@ -34,6 +34,7 @@ from pydantic import BaseModel, ValidationError
 
 from assistant.contrib.mcp_server.caller import Context
 from assistant.contrib.mcp_server.older_clients import OlderClient, TooManyQuestions, older_client
+from assistant.toolkit import ToolError, current_context, register_converter
 from assistant.toolkit.unknown_options import lists_options
 
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
@@ -63,7 +64,8 @@ class InputNeeded:
     """Returned by a tool, or by a source of prompts, that needs input from the client.
 
     The tool or source is called again with an `McpCaller`. It has the answers, by the keys of `questions`, and `state`,
-    which the client can neither read nor change. Tools find it at `context.extra["mcp_caller"]`.
+    which the client can neither read nor change. Tools find it at `context.extra["mcp_caller"]`, over MCP alone:
+    elsewhere nobody asks these questions, and the call fails with a sentence that the model reads.
     """
 
     questions: Mapping[str, Question]
@@ -78,6 +80,20 @@ class McpCaller:
     capabilities: frozenset[str] = frozenset()
     answers: Mapping[str, Any] = field(default_factory=dict)
     state: str = ""
+
+
+def _in_result(needed: InputNeeded) -> list[str]:
+    """Return what stands for questions in a result that the MCP server reads. Raises `ToolError` where nobody does."""
+    try:
+        extra = current_context().extra
+    except LookupError:
+        extra = {}
+    if CALLER not in extra:
+        raise ToolError("This tool needs input that only a client of the MCP server can be asked for.")
+    return list(needed.questions)
+
+
+register_converter(lambda value: isinstance(value, InputNeeded), _in_result)
 
 
 class CannotAsk(Exception):
