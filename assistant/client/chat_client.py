@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from assistant.client.answer_checks import Guardrails, Validators
 from assistant.client.call_settings import UNCHECKED, CallSettings, Prompt, check_settings
-from assistant.client.given_messages import messages_of, with_files
+from assistant.client.given_messages import history_of, messages_of, with_files
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import (
     McpHandlers,
@@ -431,10 +431,8 @@ class ChatClient(Generic[Deps]):
             # The turn fails at its beginning: no time is left.
             toolset = FixedToolset([])
             tools, stored, store = [], (), None
-        new = with_files(
-            (*messages_of(settings.get("history", ())), *messages_of(message)),
-            settings.get("files", ()),
-        )
+        before = history_of(settings["history"]) if "history" in settings else ()
+        new = with_files((*before, *messages_of(message)), settings.get("files", ()))
         sent = (*stored, *new)
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")

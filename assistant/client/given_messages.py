@@ -39,6 +39,23 @@ def messages_of(given: Prompt) -> tuple[Message, ...]:
     return tuple(found)
 
 
+def history_of(given: object) -> tuple[Message, ...]:
+    """Return the history of a call as messages.
+
+    Raises:
+        TypeError: it is no list, such as a text or a reply.
+        ValueError: a message is none.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise TypeError(
+            f"history is a list of messages, such as reply.messages, not {type(given).__name__}. "
+            "What is asked now is the message of the call."
+        )
+    return messages_of(given)
+
+
 def _continues(before: Message, message: Message) -> bool:
     return before.role == "assistant" and bool(message.tool_calls) and not (message.content or message.id)
 

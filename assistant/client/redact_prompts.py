@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from assistant.core.extensions.extension import Extension, ExtensionRun
@@ -26,7 +27,7 @@ class RedactPrompts(Extension[None]):
     guards = True
     in_sub_agents = True
 
-    def __init__(self, *patterns: str, mark: str = MARK) -> None:
+    def __init__(self, *patterns: str | re.Pattern[str], mark: str = MARK) -> None:
         self._redaction = Redaction(patterns or PRIVATE, mark)
 
     async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.image_sizes import MAX_PIXELS, is_too_large
+from assistant.toolkit.unknown_options import lists_options
 
 # Limits of one result.
 MAX_FILES = 8
@@ -44,6 +45,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
 
 
+@lists_options
 @dataclass(frozen=True, slots=True)
 class Media:
     """A file that a tool returns: `Media(png, "image/png", name="sales.png")`, alone or in `ToolResult(media=...)`.
@@ -62,6 +64,10 @@ class Media:
     description: str = ""
 
     def __post_init__(self) -> None:
+        given: object = self.data
+        if not isinstance(given, bytes | bytearray | memoryview):
+            told = "a text is text.encode()" if isinstance(given, str) else "an object with a file gives its read()"
+            raise TypeError(f"The data of a Media are bytes, not {type(given).__name__}: {told}.")
         kind = self.media_type.partition(";")[0].strip().lower()
         if kind not in ALLOWED_TYPES:
             raise ToolError(f"The tool returned a file of type {kind[:60]!r}, which is not allowed.")

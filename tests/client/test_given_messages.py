@@ -9,7 +9,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
 
-from assistant.client import ChatClient, Message
+from assistant.client import ChatClient, Message, PromptTemplate
 from assistant.core.llm.protocol import ModelError
 from assistant.providers import ScriptedModel
 
@@ -117,3 +117,11 @@ async def test_usage_is_counted_by_model() -> None:
     reply = await client.call("Hi")
     assert reply.usage_by_model["second"].output_tokens > 0
     assert sum(one.total_tokens for one in reply.usage_by_model.values()) == reply.usage.total_tokens
+
+
+@pytest.mark.parametrize("given", ["Hello", b"Hello", 3, PromptTemplate("Hi")])
+async def test_a_history_is_a_list_of_messages(given: Any) -> None:
+    with pytest.raises(
+        TypeError, match=rf"history is a list of messages, such as reply\.messages, not {type(given).__name__}"
+    ):
+        await ChatClient(model=ScriptedModel("ok")).call("Hi", history=given)

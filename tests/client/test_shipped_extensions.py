@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from assistant.client import (
     InMemoryStore,
     InvalidExtension,
     Message,
+    PromptLog,
     RedactPrompts,
     RunFailed,
     SafeguardWords,
@@ -20,6 +22,7 @@ from assistant.client import (
 )
 from assistant.core.conversation.side_question import ask_aside
 from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.values.redaction import Redaction
 from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED
@@ -70,6 +73,28 @@ async def test_answers_are_searched_unless_they_are_not() -> None:
 def test_words_are_needed(words: Any) -> None:
     with pytest.raises(ValueError, match="needs words"):
         SafeguardWords(words)
+
+
+@pytest.mark.parametrize("make", [RedactPrompts, lambda one: PromptLog(redact=(one,))])
+@pytest.mark.parametrize(
+    ("pattern", "error", "told"),
+    [
+        ("(a", ValueError, r"The pattern '\(a' is no regular expression: missing \)"),
+        (5, TypeError, "A pattern of what is hidden is a text, not 5"),
+        (re.compile(b"a"), TypeError, "A pattern of what is hidden is a text"),
+    ],
+)
+def test_a_pattern_that_is_none_is_named(make: Any, pattern: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        make(pattern)
+
+
+def test_patterns_are_a_list_and_the_mark_is_a_text_as_it_stands() -> None:
+    with pytest.raises(TypeError, match=r"as a list, as \['abc'\]"):
+        PromptLog(redact="abc")
+    with pytest.raises(TypeError, match="The mark is a text, not 3"):
+        RedactPrompts(mark=3)  # type: ignore[arg-type]
+    assert Redaction(["a+", re.compile("C")], r"\1").text("baaC") == r"b\1\1"
 
 
 class Unable(RedactPrompts):

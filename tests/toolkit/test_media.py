@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assistant.toolkit import Media, ToolError, ToolResult, tool
@@ -67,3 +69,16 @@ def test_a_file_nested_in_other_values_is_refused() -> None:
 
     with pytest.raises(ToolError, match="cannot be shown"):
         ToolTester(nested).run()
+
+
+@pytest.mark.parametrize(
+    ("data", "told"), [("a text", "not str: a text is text.encode()"), (3, "not int"), (None, "not N")]
+)
+def test_what_are_no_bytes_is_an_error_of_the_program(data: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=f"The data of a Media are bytes, {told}"):
+        Media(data, "text/plain")
+
+
+def test_a_missing_type_names_what_a_file_takes() -> None:
+    with pytest.raises(TypeError, match="Media takes data, media_type, name, description"):
+        Media(b"a text")  # type: ignore[call-arg]

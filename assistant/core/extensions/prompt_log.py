@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from assistant.core.extensions.extension import Extension, ExtensionRun
@@ -31,7 +33,7 @@ class PromptLog(Extension[None]):
 
     in_sub_agents = True
 
-    def __init__(self, *, redact: tuple[str, ...] = PRIVATE, mark: str = MARK) -> None:
+    def __init__(self, *, redact: Sequence[str | re.Pattern[str]] = PRIVATE, mark: str = MARK) -> None:
         self._redaction = Redaction(redact, mark)
 
     async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:

@@ -73,7 +73,8 @@ class CallLimiter:
                 "Use the results you have, or do something else."
             )
         if (limit := self._limit_of(tool)) and self._by_tool[call.name] > limit:
-            return f"Not run: {call.name!r} may be called {limit} times in one run. Answer with what you have."
+            often = "once" if limit == 1 else f"{limit} times"
+            return f"Not run: {call.name!r} may be called {often} in one run. Answer with what you have."
         return None
 
     def count_made(self, call: ToolCall, tool: Tool) -> None:

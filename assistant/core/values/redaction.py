@@ -16,15 +16,24 @@ MARK = "[hidden]"
 
 
 class Redaction:
-    """Replaces matches of regular expressions by a mark."""
+    """Replaces matches of regular expressions by a mark.
 
-    def __init__(self, patterns: Iterable[str], mark: str = MARK) -> None:
-        self._patterns = [re.compile(pattern) for pattern in patterns]
+    Raises:
+        TypeError: the patterns are no list of texts, or the mark is no text.
+        ValueError: a pattern is no regular expression.
+    """
+
+    def __init__(self, patterns: Iterable[str | re.Pattern[str]], mark: str = MARK) -> None:
+        if isinstance(patterns, str):
+            raise TypeError(f"Give the patterns of what is hidden as a list, as [{patterns!r}].")
+        if not isinstance(mark, str):
+            raise TypeError(f"The mark is a text, not {mark!r}.")
+        self._patterns = [_compiled(pattern) for pattern in patterns]
         self._mark = mark
 
     def text(self, text: str) -> str:
         for pattern in self._patterns:
-            text = pattern.sub(self._mark, text)
+            text = pattern.sub(lambda _: self._mark, text)
         return text
 
     def value(self, value: Any) -> Any:
@@ -38,3 +47,14 @@ class Redaction:
         if isinstance(value, int | float) and self.text(str(value)) != str(value):
             return self._mark
         return value
+
+
+def _compiled(pattern: object) -> re.Pattern[str]:
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+        return pattern
+    if not isinstance(pattern, str):
+        raise TypeError(f"A pattern of what is hidden is a text, not {pattern!r}.")
+    try:
+        return re.compile(pattern)
+    except re.error as exc:
+        raise ValueError(f"The pattern {pattern!r} is no regular expression: {exc}.") from exc

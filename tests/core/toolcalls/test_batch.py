@@ -377,6 +377,8 @@ async def test_the_calls_of_one_tool_are_limited_and_the_run_goes_on() -> None:
     turn = await run_script([calls, "ok"], add.replace(max_calls=2))
     assert "2 times" in turn.results[2]
     assert turn.ending.type == "RUN_FINISHED"
+    turn = await run_script([calls, "ok"], add.replace(max_calls=1))
+    assert "'add' may be called once in one run." in turn.results[1]
 
 
 # Switches and approvals
