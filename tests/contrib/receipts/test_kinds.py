@@ -263,3 +263,42 @@ def test_simple_shares_in_words_are_looked_for(answer: str, wrong: list[str]) ->
 def test_an_hour_on_the_clock_may_be_in_the_afternoon() -> None:
     assert not_found({"starts": "16:00"}, "It starts at 4 o'clock, or four o'clock.") == []
     assert not_found({"starts": "16:00"}, "It starts at 5 o'clock.") == ["5 o'clock"]
+
+
+VANS = {
+    "vans": [
+        {"plate": "G-482KT", "km": 118430, "next_service_km": 120000},
+        {"plate": "G-917MB", "km": 64210, "next_service_km": 80000},
+    ]
+}
+TOPICS = {
+    "tickets": 144,
+    "closed": 131,
+    "by_topic": [
+        {"topic": "Billing", "tickets": 48},
+        {"topic": "Login", "tickets": 36},
+        {"topic": "Imports", "tickets": 31},
+        {"topic": "Other", "tickets": 29},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("result", "answer", "wrong"),
+    [
+        (VANS, "G-917MB has 15,790 km left.", []),
+        (VANS, "G-917MB has 17,590 km left.", ["17,590 km"]),
+        (VANS, "G-482KT: 1,570 km to go.", []),
+        (TOPICS, "Imports and Other together make 60 tickets.", []),
+        (TOPICS, "Imports and Other together make 66 tickets.", ["66"]),
+        (TOPICS, "Billing and Imports together make 60 tickets.", ["60"]),
+        (TOPICS, "The queue grew by 13.", []),
+        (INVOICE, "You pay €1,840.00 a month, or €22,080 a year.", []),
+        (INVOICE, "You pay €1,840.00 a month, or €22,800 a year.", ["€22,800"]),
+        ({"cover_years": 1}, "It is covered for 1 year, or for twelve years.", ["twelve years"]),
+    ],
+)
+def test_what_is_left_of_what_a_sentence_names_and_comes_to_in_a_year_is_computed(
+    result: Any, answer: str, wrong: list[str]
+) -> None:
+    assert not_found(result, answer) == wrong

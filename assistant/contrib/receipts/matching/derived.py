@@ -94,6 +94,7 @@ class Derivations:
     def _ratios(self, place: int, value: Value) -> Candidates:
         yield from ratios.shares(self._shown_by, self._facts, place, value)
         yield from ratios.quotients(self._shown_by, self._facts, place, value)
+        yield from ratios.of_a_year(self._shown_by, self._facts, place, value)
 
     # Counts
 
@@ -185,11 +186,15 @@ class Derivations:
     def _sums(self, place: int, value: Value) -> Candidates:
         if self._is_small(value) and self._is_quantity(place, value):
             return
+        rows = self._shown_by.rows(value) if self._shown_by.around(value).says(words.ADDED) else set()
         for column in self._columns_for(value):
             if not self._is_small(value):
                 for position, total in enumerate(column.sums[1:-1][: MAX_PAIRED_ROWS - 1], start=1):
                     yield "sum", total, column.facts[: position + 1]
             yield "sum", column.sums[-1], column.facts
+            named = [fact for fact in column.facts if fact.row in rows]
+            if len(named) > 1:
+                yield "sum", sum(map(_of, named), Decimal(0)), named
         for products, total in self._products:
             for number, operands in products[:MAX_PAIRED_ROWS]:
                 yield "product", number, operands
@@ -370,11 +375,6 @@ class Derivations:
         if around.says(words.AVERAGE):
             for column in self._columns_for(value):
                 yield "average", column.sums[-1] / len(column.facts), column.facts
-        if around.says(words.YEARLY):
-            for facts in self._shown_by.numbers_near(value, self._facts):
-                for fact in self._steps.each(facts[:MAX_PAIRED_FIELDS]):
-                    if fact.unit is not None and fact.unit == value.unit:
-                        yield "product", _of(fact) * 12, [fact]
         if value.unit == PERCENT:
             yield from self._shown_shares(place, value)
             if words.MORE.match(self._prose, value.end) or words.BY.search(

@@ -18,6 +18,7 @@ Candidates = Iterator[tuple[str, Decimal, Sequence[Fact]]]
 MAX_GAP = 24
 # Numbers of one object, and columns of a list, of which quotients are looked at.
 MAX_FIELDS = 10
+MAX_YEARLY = 16
 # Rows of a list of which shares are looked at.
 MAX_ROWS = 40
 _TIMES_BEHIND = re.compile(r"\s?(?:×|x\b|times\b|mal\b|-?fach)", re.IGNORECASE)
@@ -87,6 +88,23 @@ def shares(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:
         for fact in shown.steps.each(column.facts[:MAX_ROWS]):
             if _is_count(fact) and _number(fact) < column.total:
                 yield "share", _number(fact) / column.total * 100, [fact]
+
+
+def of_a_year(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:
+    """Yield twelve times a number of the same unit, where a sentence speaks of a year; lengths of time are no such."""
+    if (
+        value.unit is NO_UNIT
+        or value.unit.dimension in ("time", "months")
+        or not shown.around(value).says(words.YEARLY)
+    ):
+        return
+    for several in shown.numbers_near(value, facts):
+        for fact in shown.steps.each(several[:MAX_YEARLY]):
+            if fact.unit is not None and fact.unit == value.unit:
+                yield "product", _number(fact) * 12, [fact]
+    for mark in shown.beside(place):
+        if mark.value.unit == value.unit:
+            yield "product", mark.value.numbers[0] * 12, mark.facts[:1]
 
 
 def quotients(shown: Shown, facts: Facts, place: int, value: Value) -> Candidates:

@@ -215,6 +215,10 @@ def is_rate(field: str) -> bool:
     return len(words_of(field)) < len(_PARTS.findall(field))
 
 
+# Short units that as the whole name of a field say nothing else.
+_CLEAR = frozenset({"km", "kg", "kwh", "mwh", "kw", "gb", "mb", "tb", "cm", "mm", "ml"})
+
+
 @cache
 def unit_of_field(field: str) -> Unit | None:
     """Return the unit that the name of a field says; None if it says none."""
@@ -237,7 +241,7 @@ def unit_of_field(field: str) -> Unit | None:
         # A word such as "min" or "second" says something else where it is the whole name or stands in front.
         if len(words) > 1 and word in _by_word() and (word == words[-1] or len(word) > 3):
             return _by_word()[word]
-        if len(words) == 1 and len(word) > 3 and word in _by_word():
+        if len(words) == 1 and (len(word) > 3 or word in _CLEAR) and word in _by_word():
             return _by_word()[word]
     return None
 

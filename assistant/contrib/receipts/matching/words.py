@@ -69,12 +69,16 @@ DIFFERENCE = re.compile(
     r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
     r"|short|below|above|under|higher|lower|warmer|colder|larger|smaller|bigger|greater|longer|shorter|older|younger"
     r"|did not|do not|have not|paid|saved?|of which|interest|profit|margin"
+    r"|leaves|leaving|to go|grew|grown|shrank"
     r"|unterschied\w*|differenz"
     r"|weniger|mehr|günstiger|teurer|frei|übrig|verbrauch\w*|zwischen|seit|rest\w*|spät|fehl\w*|offen\w*|unter|über"
-    r"|höher|niedriger|tiefer|größer|kleiner|länger|kürzer|älter|jünger|nicht|bezahlt|gespart|davon|zinsen|gewinn|marge)\b",
+    r"|bleib\w*|verbleib\w*|gewachsen|gesunken|höher|niedriger|tiefer|größer|kleiner|länger|kürzer|älter|jünger|nicht|bezahlt|gespart|davon|zinsen|gewinn|marge)\b",
     re.IGNORECASE,
 )
-TOTAL = re.compile(r"\b(?:total|together|altogether|in all|overall|insgesamt|zusammen|gesamt\w*)\b", re.IGNORECASE)
+_TOTALS = r"total|together|altogether|in all|overall|insgesamt|zusammen|gesamt\w*"
+TOTAL = re.compile(rf"\b(?:{_TOTALS})\b", re.IGNORECASE)
+# What speaks of a sum of the rows that a sentence names.
+ADDED = re.compile(rf"\b(?:{_TOTALS}|c[ao]mes? to|add(?:s|ed)? up to|sum up to|ergeben|ergibt)\b", re.IGNORECASE)
 TAX = re.compile(
     r"\b(?:tax\w*|vat|gst|discount\w*|surcharge\w*|\w*aufschlag|\w*zuschlag|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
     r"|zuzüglich|zzgl)\b",
