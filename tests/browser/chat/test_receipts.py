@@ -300,6 +300,10 @@ async def test_readers_of_a_link_see_the_numbers_that_were_offered(
     shown = await answer.inner_text()
     assert f"60 EUR [{own}]." in shown and "7.2" not in shown and "98" not in shown
     await picture(shared, "shared-dropped")
+    # The dots stand where numbers were, and not under those that are shown.
+    dotted = "(all) => all.map((one) => getComputedStyle(one).backgroundImage !== 'none')"
+    assert await dropped.evaluate_all(dotted) == [False] * 4
+    assert all(await dropped.locator("> span").evaluate_all(dotted))
     await dropped.evaluate_all("(all) => all.forEach((one) => one.replaceWith(one.textContent))")
     assert box == await answer.bounding_box()
     await amy.context.close()

@@ -184,7 +184,7 @@ function contentOf(mark, passages, open) {
 
 /** Return a citation in pieces, of which those are hidden that name no passage. A sign goes with the number behind it. */
 function pieces(citation, numbers) {
-  const hidden = (text) => make("span", { "aria-hidden": "true" }, text);
+  const hidden = (text) => make("span", { "aria-hidden": "true" }, make("span", {}, text));
   const parts = citation.split(NUMBER);
   const first = parts.findIndex((part, place) => place % 2 && !numbers.includes(part));
   if (first < 0) return [hidden(citation)];
