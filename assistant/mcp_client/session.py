@@ -265,6 +265,8 @@ class RemoteSession:
             return
         with suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
             async with self._client.listen(tools_list_changed=True) as subscription:
+                # What has changed since the listing, before the subscription stood, was announced to nobody.
+                self._has_changed.set()
                 async for _ in subscription:
                     self._has_changed.set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -111,6 +112,25 @@ async def test_a_change_that_is_not_announced_is_found_and_told(
     assert told == [(server, ["echo: Changed."])]
     assert model.requests[-1].tools[0].description == "Changed."
     await asking.aclose()
+
+
+async def test_a_change_before_the_subscription_stands_is_told(outsider: Outside) -> None:
+    told: list[list[str]] = []
+    server = McpServer(url=outsider.url, only=["echo"])
+    asking, _ = client(
+        *["Hi."] * 200,
+        tools=[server],
+        on_tools_changed=lambda server, tools: told.append([one.description for one in tools]),
+    )
+    await asking.call("?")
+    outsider.be(description="Changed.")
+    for _ in range(199):
+        await asking.call("?")
+        if told:
+            break
+        await asyncio.sleep(0.05)
+    await asking.aclose()
+    assert told == [["Changed."]]
 
 
 async def test_a_server_that_cannot_be_reached_is_named_as_such() -> None:
