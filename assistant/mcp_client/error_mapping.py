@@ -29,6 +29,8 @@ from assistant.toolkit.validation_errors import sentence
 
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
 _SESSION_DROPPED = "Session terminated"
+# The SDK's messages for a connection or a stream that has ended; servers answer with the same code, -32000, themselves.
+_ENDED = re.compile(r"Connection closed\Z|SSE stream (?:ended|failed)\b")
 # The SDK's messages for responses above the limits of `transport`; it does not keep the original exceptions.
 _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 # The SDK's message for a status of 4xx without an error of the protocol.
@@ -44,7 +46,7 @@ _NOT_BEGUN = frozenset(
     }
 )
 # Errors of the protocol and of its implementations, whose words are none of the tool's.
-_OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, *range(-32099, -31999)})
+_OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, *range(-32099, CONNECTION_CLOSED)})
 # Failures after which nobody knows whether the server has run the call.
 _AFTER_SENDING = frozenset({"failing", "timeout", "error", "protocol", "ended", "too long"})
 MAX_SAID = 4_000
@@ -139,7 +141,8 @@ def _classify_error(error: MCPError) -> RemoteFailure:
     detail = f"{type(error).__name__}: {error}"
     if error.message == _SESSION_DROPPED:
         return RemoteFailure("ended", detail, was_not_run=True)
-    return RemoteFailure("ended" if error.code == CONNECTION_CLOSED else "protocol", detail)
+    has_ended = error.code == CONNECTION_CLOSED and _ENDED.match(error.message) is not None
+    return RemoteFailure("ended" if has_ended else "protocol", detail)
 
 
 def authorization_failure(response: httpx2.Response, exc: OAuthFlowError) -> RemoteFailure | None:

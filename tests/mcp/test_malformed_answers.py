@@ -394,7 +394,13 @@ async def told(raw: Outside, cast: Cast, settings: Settings) -> AsyncIterator[Ca
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("code", "said"), [(-32000, "breaks the protocol."), (-32601, "It says: no bob"), (-32602, "It says: no bob")]
+    ("code", "said"),
+    [
+        (-32000, "It says: no bob"),
+        (-32050, "breaks the protocol."),
+        (-32601, "It says: no bob"),
+        (-32602, "It says: no bob"),
+    ],
 )
 async def test_what_may_have_happened_is_not_told_as_failed(told: Any, code: int, said: str) -> None:
     called = await told({"error": {"code": code, "message": "no bob"}})
