@@ -34,7 +34,7 @@ from tests.factories import switch_tool
 
 QUERIES_OF_A_TURN = 8
 # The most calls of Python functions to open and to close a run.
-CALLS_OF_A_TURN = {"sqlite": 2_275, "postgresql": 3_130}
+CALLS_OF_A_TURN = {"sqlite": 2_280, "postgresql": 3_130}
 SAVEPOINT = 32  # SQLITE_SAVEPOINT of SQLite's authorizer
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 
