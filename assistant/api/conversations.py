@@ -125,6 +125,7 @@ class OneConversation(ConversationView):
         body=ConversationChange,
         example={"title": "Umbrella", "is_archived": True},
         responses={200: (ConversationOut, {**CONVERSATION, "title": "Umbrella", "is_archived": True})},
+        conflicts={"conflict": "tools_off has 'suply' (is 'supply' meant?), which is no tool here. Tools: supply."},
         tag=TAG,
     )
     def patch(self, request: Request, thread: uuid.UUID) -> Response:
@@ -144,7 +145,8 @@ class OneConversation(ConversationView):
         try:
             switch_tools(member=self.member, conversation_id=thread, off=off)
         except UnknownTools as exc:
-            raise HttpRefusal(400, exc.code, str(exc), {"tools_off": [str(exc)]}) from exc
+            # Not 400: the schema allows the name, and what tools there are is stored.
+            raise HttpRefusal(409, "conflict", str(exc), {"tools_off": [str(exc)]}) from exc
 
     def rename(self, thread: uuid.UUID, title: str) -> None:
         try:
