@@ -410,7 +410,8 @@ class ChatClient(Generic[Deps]):
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
-        store, run_id = self._store if conversation else None, uuid.uuid4().hex
+        store = self._store if conversation else None
+        run_id = uuid.uuid4().hex
         context = replace(
             context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
             deps=settings.get("deps", self._deps),
@@ -430,7 +431,9 @@ class ChatClient(Generic[Deps]):
                 raise
             # The turn fails at its beginning: no time is left.
             toolset = FixedToolset([])
-            tools, stored, store = [], (), None
+            tools = []
+            stored = ()
+            store = None
         before = history_of(settings["history"]) if "history" in settings else ()
         new = with_files((*before, *messages_of(message)), settings.get("files", ()))
         sent = (*stored, *new)

@@ -92,8 +92,10 @@ def _take_over(made: type) -> None:
     own = FunctionType(
         inherited.__code__, inherited.__globals__, "__init__", inherited.__defaults__, inherited.__closure__
     )
-    own.__kwdefaults__, own.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__
-    own.__doc__, own.__module__ = inherited.__doc__, made.__module__
+    own.__kwdefaults__ = inherited.__kwdefaults__
+    own.__annotations__ = inherited.__annotations__
+    own.__doc__ = inherited.__doc__
+    own.__module__ = made.__module__
     made.__init__ = own  # type: ignore[misc]
 
 

@@ -22,7 +22,8 @@ class Reader:
     """Runs blocks in a folder: what one exports lasts, and a server has a free port in place of 8000."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], *, probe: str = "/healthz") -> None:
-        self.folder, self.port = folder, free_port()
+        self.folder = folder
+        self.port = free_port()
         self._probe = f"http://127.0.0.1:{self.port}{probe}"
         self._state = folder.parent / "state.sh"
         self._state.write_text("")

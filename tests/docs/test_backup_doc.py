@@ -43,7 +43,8 @@ class Site:
     """A database, keys and attached files of its own, and who follows the page beside them."""
 
     def __init__(self, folder: Path, kind: str, **environment: str) -> None:
-        self.folder, self.kind = folder / "site", kind
+        self.folder = folder / "site"
+        self.kind = kind
         self.folder.mkdir()
         (self.folder / "manage.py").symlink_to(ROOT / "manage.py")
         kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
@@ -103,7 +104,8 @@ def test_what_was_backed_up_on_sqlite_is_there_after_a_restore(tmp_path: Path) -
 @pytest.mark.django_db
 @pytest.mark.timeout(300)
 def test_what_was_backed_up_on_postgresql_is_there_after_a_restore(tmp_path: Path) -> None:
-    url, name = urlsplit(live.test_database_url()), f"{connection.settings_dict['NAME']}_backup"
+    url = urlsplit(live.test_database_url())
+    name = f"{connection.settings_dict['NAME']}_backup"
     site = Site(
         tmp_path, "postgresql", DATABASE_URL=url._replace(path=name).geturl(), PGHOST=url.hostname or "",
         PGPORT=str(url.port or 5432), PGUSER=unquote(url.username or ""), PGPASSWORD=unquote(url.password or ""),

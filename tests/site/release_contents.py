@@ -49,7 +49,8 @@ def expected_wheel() -> dict[str, str]:
 
 def problems(folder: Path) -> Iterator[str]:
     """Tell what is wrong with the release in a folder: a sentence for each fault."""
-    wheel, sdist = folder / f"{STEM}-py3-none-any.whl", folder / f"{STEM}.tar.gz"
+    wheel = folder / f"{STEM}-py3-none-any.whl"
+    sdist = folder / f"{STEM}.tar.gz"
     missing = [path.name for path in (wheel, sdist) if not path.is_file()]
     if missing:
         yield f"There is no {', no '.join(missing)} in {folder.name}/."

@@ -23,7 +23,8 @@ def model_for_asides(model: Model, extensions: Iterable[Extension[Any]]) -> Mode
     A request raises `ModelError` if the hook of one that guards fails; others are passed over.
     """
     acting = tuple(extensions)
-    before, after = with_hook(acting, BEFORE), with_hook(acting, AFTER)
+    before = with_hook(acting, BEFORE)
+    after = with_hook(acting, AFTER)
     return InterceptedModel(model, [_Hooked(before, after)]) if before or after else model
 
 

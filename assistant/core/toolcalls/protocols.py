@@ -282,7 +282,8 @@ class FixedToolset:
             return Admission(
                 None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
             )
-        config, secrets = self._configs[tool.name], self._secrets.get(tool.name, {})
+        config = self._configs[tool.name]
+        secrets = self._secrets.get(tool.name, {})
         return Admission(tool, "on", "Given by the caller.", config, secrets, names, self._tools)
 
 

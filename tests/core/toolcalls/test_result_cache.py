@@ -362,7 +362,8 @@ async def test_what_a_tool_closes_over_is_read_again_when_it_has_changed(kind: A
 
 
 async def test_equal_values_that_a_tool_closes_over_share_a_result() -> None:
-    cache, shelf = Cache(), Shelf("ann", ["Owls"])
+    cache = Cache()
+    shelf = Shelf("ann", ["Owls"])
 
     def books() -> int:
         CALLS.append(0)
