@@ -15,7 +15,7 @@ CORE = {
     "approval answered": Counts(files=133, functions=622, moves=452),
     "upload": Counts(files=53, functions=160, moves=121),
     "REST list": Counts(files=43, functions=107, moves=71),
-    "ChatClient": Counts(files=49, functions=256, moves=185),
+    "ChatClient": Counts(files=49, functions=256, moves=186),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, part_id
@@ -22,6 +22,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import JsonStream
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.toolkit import Tool
 from assistant.toolkit.calls.arguments import decoded_once
 
 
@@ -31,11 +32,13 @@ class EventWriter:
     Args:
         message_id: id of the assistant's message that the reply becomes.
         call_id: makes a call's id, unique within the thread, from the provider's (which may be empty).
+        tools: those that the model was offered; calls begin with their titles.
     """
 
-    def __init__(self, message_id: str, call_id: Callable[[str], str]) -> None:
+    def __init__(self, message_id: str, call_id: Callable[[str], str], tools: Sequence[Tool] = ()) -> None:
         self.message_id = message_id
         self._call_id = call_id
+        self._tools = tools
         self._text_id = message_id
         self._reasoning_id = message_id + REASONING_SUFFIX
         self._texts = self._reasonings = 0  # parts that were begun
@@ -108,7 +111,7 @@ class EventWriter:
         """Return a call that the provider has run, with the id that its events have, and these."""
         call = ToolCall(self._call_id(made.id), made.name, made.arguments)
         self._provider_calls += len(made.arguments)
-        start = events.ToolCallStart(call.id, call.name, self.message_id)
+        start = self._call_start(call.id, call.name)
         arguments = events.ToolCallArgs(call.id, call.arguments)
         return call, [*self._end_texts(), start, arguments, events.ToolCallEnd(call.id)]
 
@@ -154,11 +157,16 @@ class EventWriter:
             yield from self._end_texts()
             call_id = self._calls[index] = self._call_id(provider_id)
             self._arguments[index] = JsonStream()
-            yield events.ToolCallStart(call_id, name.strip(), self.message_id)
+            yield self._call_start(call_id, name.strip())
         if arguments:
             self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
             if text := self._arguments[index].add(arguments):
                 yield events.ToolCallArgs(call_id, text)
+
+    def _call_start(self, call_id: str, name: str) -> Event:
+        title = next((tool.title.strip() for tool in self._tools if tool.name == name), "")
+        about = events.CallMetadata(events.CalledTool(title)) if title else None
+        return events.ToolCallStart(call_id, name, self.message_id, metadata=about)
 
     def _end_texts(self) -> Iterator[Event]:
         yield from self._end_reasoning()

@@ -264,7 +264,7 @@ class _Turn:
             for told in requests.recovery.before_request():
                 yield told
         request = await requests.make()
-        writer = self._writer = EventWriter(new_id(), self._call_id)
+        writer = self._writer = EventWriter(new_id(), self._call_id, request.tools)
         model = requests.recovery.model
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)

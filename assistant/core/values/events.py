@@ -70,11 +70,24 @@ class ReasoningEnd(Event, frozen=True, tag="REASONING_END"):
     subagent_run_id: str | None = None
 
 
+class CalledTool(msgspec.Struct, frozen=True):
+    """`title` is the tool's name for people."""
+
+    title: str
+
+
+class CallMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the start of a call says of its `tool`; None if that has no name for people."""
+
+    tool: CalledTool | None = None
+
+
 class ToolCallStart(Event, frozen=True, tag="TOOL_CALL_START"):
     tool_call_id: str
     tool_call_name: str
     parent_message_id: str | None = None
     subagent_run_id: str | None = None
+    metadata: CallMetadata | None = None
 
 
 class ToolCallArgs(Event, frozen=True, tag="TOOL_CALL_ARGS"):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.values import events
-from assistant.core.values.events import PROTOCOL_VERSION, Event
+from assistant.core.values.events import PROTOCOL_VERSION, Event, ToolCallStart
 from assistant.services.errors import Refused
 from assistant.services.text import format_timestamp
 from assistant.toolkit.text import clean_text
@@ -23,11 +23,15 @@ class FrameEncoder:
     """Encodes the events of one run, each in about a microsecond."""
 
     def __init__(self, *, run_id: str, thread: str) -> None:
-        self._tail = f',"metadata":{{"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
+        self._run = f'"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
+        self._tail = f',"metadata":{{{self._run}'
 
     def frame(self, event: Event, seq: int) -> str:
         """Return the frame of an event with the number `seq`."""
-        return f"{_encode(event)[:-1].decode()}{self._tail}{seq}}}}}}}"
+        begun = _encode(event)[:-1].decode()
+        if type(event) is ToolCallStart and event.metadata is not None:  # the only event that has metadata of its own
+            return f"{begun[:-1]}{',' if event.metadata.tool else ''}{self._run}{seq}}}}}}}"
+        return f"{begun}{self._tail}{seq}}}}}}}"
 
 
 def _text(value: str) -> str:

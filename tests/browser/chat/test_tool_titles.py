@@ -10,6 +10,7 @@ from tests.base import Cast
 from tests.browser.acts import answered, ask
 from tests.browser.conftest import Visitor
 from tests.factories import make_assistant, switch_tool
+from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
@@ -58,6 +59,27 @@ async def test_who_comes_while_the_answer_is_written_sees_the_same(
     gate.release()
     await answered(page)
     await expect(card).to_have_attribute("data-state", "error")
+
+
+async def test_a_call_has_its_title_while_its_arguments_are_written(
+    page: Page, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "get_customer")
+    gate = fake_provider.gate()
+    begun = {"index": 0, "id": "call_1", "function": {"name": "get_customer", "arguments": '{"customer_id": '}}
+    rest = {"index": 0, "function": {"arguments": "999999}"}}
+    deltas = ({"tool_calls": [begun]}, {"tool_calls": [rest]})
+    fake_provider.stream(chunk(deltas[0]), gate, chunk(deltas[1]), chunk(finish="tool_calls"))
+    fake_provider.reply("There is none.")
+    await ask(page, "Try")
+    card = page.locator(".tool[data-call]")
+    await expect(card).to_have_attribute("data-state", "preparing")
+    for _ in range(2):
+        await expect(card.locator(".tool-name").first).to_have_text("Look up a customer")
+        await page.reload()
+    gate.release()
+    await answered(page)
+    await expect(card.locator(".tool-name").first).to_have_text("Look up a customer")
 
 
 async def test_the_line_of_several_calls_is_whole_on_a_phone(

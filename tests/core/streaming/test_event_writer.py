@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ReasoningDelta
-from assistant.core.values.events import ReasoningStart, TextMessageContent, TextMessageStart
+from assistant.core.values.events import (
+    CalledTool,
+    CallMetadata,
+    ReasoningStart,
+    TextMessageContent,
+    TextMessageStart,
+    ToolCallStart,
+)
 from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import tool
 from tests.core.scripted_turns import TurnResult, run_script
@@ -34,6 +43,14 @@ async def test_text_after_a_call_has_an_id_of_its_own_and_is_of_the_same_message
     assert [message.role for message in turn.messages] == ["assistant", "tool", "tool", "assistant"]
     # What the model is asked with next.
     assert turn.model.requests[1].messages[1].content == "I look. Now this. Both."
+
+
+async def test_a_call_begins_with_the_title_of_its_tool() -> None:
+    titled = replace(add, title="Add up")
+    turn = await run_script([[ADD, ToolCall("call_2", "unknown", "{}")], "It is 3."], titled)
+    starts = [event for event in turn.events if isinstance(event, ToolCallStart)]
+    assert [start.metadata for start in starts] == [CallMetadata(CalledTool("Add up")), None]
+    assert starts[0].tool_call_name == "add"
 
 
 async def test_reasoning_after_a_call_has_an_id_of_its_own_and_is_of_the_same_message() -> None:

@@ -150,6 +150,12 @@ export class ToolCard {
     touch(this);
   }
 
+  /** The call begins in the message `of`; `title` is its tool's name for people, if it has one. */
+  begin(of, title) {
+    this.of = of;
+    this.setTitle(title);
+  }
+
   start(title) {
     this.setTitle(title);
     this.#set("running");

@@ -335,9 +335,9 @@ export class Transcript {
       REASONING_MESSAGE_END({ messageId }) {
         this.#reasoning(messageId).finish();
       },
-      TOOL_CALL_START({ toolCallId, toolCallName, parentMessageId }) {
+      TOOL_CALL_START({ toolCallId, toolCallName, parentMessageId, metadata }) {
         this.#goesOn(parentMessageId);
-        this.#card(toolCallId, toolCallName).of = parentMessageId;
+        this.#card(toolCallId, toolCallName).begin(parentMessageId, metadata?.tool?.title);
       },
       TOOL_CALL_ARGS({ toolCallId, delta }) {
         this.#card(toolCallId).addArguments(delta);

@@ -129,7 +129,7 @@ export class Transcript {
     else if (type === "REASONING_MESSAGE_CONTENT") this.#reasoning(messageId).append(delta);
     else if (type === "REASONING_MESSAGE_END") this.#reasoning(messageId).finish();
     else if (type === "TOOL_CALL_START") {
-      this.#call(toolCallId, event.toolCallName).of = event.parentMessageId;
+      this.#call(toolCallId, event.toolCallName).begin(event.parentMessageId, event.metadata?.tool?.title);
       this.#goesOn(event.parentMessageId);
     }
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).addArguments(delta);

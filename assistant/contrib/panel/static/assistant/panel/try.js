@@ -74,7 +74,9 @@ const handlers = {
     run.answer.append(delta);
     said.scrollTop = said.scrollHeight;
   },
-  TOOL_CALL_START: ({ toolCallId, toolCallName }) => (run.tools[toolCallId] = add("tool", `${words.tool}: ${toolCallName}`)),
+  TOOL_CALL_START({ toolCallId, toolCallName, metadata }) {
+    run.tools[toolCallId] = add("tool", `${words.tool}: ${metadata.tool?.title ?? toolCallName}`);
+  },
   TOOL_CALL_RESULT: ({ toolCallId }) => run.tools[toolCallId]?.append(` · ${words.done}`),
   RUN_ERROR: ({ message }) => failed(message),
   RUN_FINISHED: ({ outcome, usage }) => {
