@@ -19,6 +19,10 @@ from assistant.contrib.embeddings.models import PassageVector
 MAX_PASSAGES = 200_000
 # Passages that are compared at once: as numbers of four bytes they fit a processor's cache, and one thread does it.
 _CHUNK = 1_024
+# How much of what a question has in common with all of a tenant's passages is taken away. Passages about nothing in
+# particular are a little like everything, and would stand before the one that answers: with none of it taken, half as
+# many questions in other words find their passage among 20,000.
+COMMON_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Vectors:
         passages: the passages' keys.
         rows: a signed byte for each dimension.
         scale: of each row, 1 / its length.
+        common: the mean direction of the rows that are compared.
         kept: of each row, whether it is compared; None if all are.
     """
 
@@ -37,6 +42,7 @@ class Vectors:
     passages: NDArray[np.int64]
     rows: NDArray[np.int8]
     scale: NDArray[np.float32]
+    common: NDArray[np.float32]
     kept: NDArray[np.bool_] | None = None
 
     @property
@@ -45,7 +51,9 @@ class Vectors:
 
     def among(self, passages: Iterable[int]) -> Vectors:
         """Return the same vectors, of which those of some passages are compared."""
-        return replace(self, kept=np.isin(self.passages, np.fromiter(passages, dtype=np.int64)))
+        kept = np.isin(self.passages, np.fromiter(passages, dtype=np.int64))
+        # What others may read has no say in what is common.
+        return replace(self, kept=kept, common=_common(self.rows, self.scale, kept))
 
 
 _kept: OrderedDict[tuple[int, int], Vectors] = OrderedDict()
@@ -97,12 +105,10 @@ def _read(rows: QuerySet[PassageVector], version: tuple[int, int], kept: Vectors
         return _made(version, _found(rows[:MAX_PASSAGES]))
     further = _found(rows.filter(pk__gt=old[1])[: max(0, MAX_PASSAGES - old[0])])
     newer = _made(version, further, kept.rows.shape[1])
-    return Vectors(
-        version,
-        np.concatenate([kept.passages, newer.passages]),
-        np.concatenate([kept.rows, newer.rows]),
-        np.concatenate([kept.scale, newer.scale]),
-    )
+    rows_together = np.concatenate([kept.rows, newer.rows])
+    scale = np.concatenate([kept.scale, newer.scale])
+    passages = np.concatenate([kept.passages, newer.passages])
+    return Vectors(version, passages, rows_together, scale, _common(rows_together, scale))
 
 
 def _found(rows: QuerySet[PassageVector]) -> list[tuple[int, bytes]]:
@@ -117,12 +123,17 @@ def forget() -> None:
 
 
 def nearest(vectors: Vectors, asked: Sequence[bytes], limit: int) -> dict[int, float]:
-    """Return the passages whose directions are nearest to several, with the mean of their cosines."""
+    """Return the passages whose directions are nearest to several, with how near they are: 1 at most.
+
+    That is the mean of the cosines, less half of the cosine that the passage has with all others on average: what is
+    like everything comes later, as common words count less than rare ones.
+    """
     questions = np.stack([np.frombuffer(one, dtype=np.int8) for one in asked]).astype(np.float32)
     if not len(vectors.rows) or vectors.rows.shape[1] != questions.shape[1]:
         return {}
     # The mean of the cosines is the cosine with the mean of the questions' directions.
-    question = (questions / np.linalg.norm(questions, axis=1, keepdims=True)).mean(axis=0)
+    asked_for = (questions / np.linalg.norm(questions, axis=1, keepdims=True)).mean(axis=0)
+    question = asked_for - COMMON_SHARE * vectors.common
     likeness = np.concatenate([_likeness(vectors, at, question) for at in range(0, len(vectors.rows), _CHUNK)])
     passages = vectors.passages if vectors.kept is None else vectors.passages[vectors.kept]
     best = np.argsort(-likeness)[:limit] if len(likeness) <= limit else np.argpartition(-likeness, limit)[:limit]
@@ -155,7 +166,22 @@ def _made(version: tuple[int, int], found: Sequence[tuple[int, bytes]], dimensio
         ]
     )
     scale = (1 / np.maximum(lengths, 1)).astype(np.float32)
-    return Vectors(version, np.array(passages, dtype=np.int64), rows, scale)
+    return Vectors(version, np.array(passages, dtype=np.int64), rows, scale, _common(rows, scale))
+
+
+def _common(
+    rows: NDArray[np.int8], scale: NDArray[np.float32], kept: NDArray[np.bool_] | None = None
+) -> NDArray[np.float32]:
+    """Return the mean of the directions of rows, of those that are kept. No more than a chunk is copied."""
+    total = np.zeros(rows.shape[1], dtype=np.float32)
+    for at in range(0, len(rows), _CHUNK):
+        weights = scale[at : at + _CHUNK]
+        if kept is not None:
+            weights = np.where(kept[at : at + _CHUNK], weights, np.float32(0))
+        total += weights @ rows[at : at + _CHUNK].astype(np.float32)
+    count = len(rows) if kept is None else int(np.count_nonzero(kept))
+    mean: NDArray[np.float32] = total / max(1, count)
+    return mean
 
 
 def _keep(key: tuple[int, int], made: Vectors) -> None:
