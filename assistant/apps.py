@@ -5,10 +5,12 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-import django_stubs_ext
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin.options import BaseModelAdmin
+from django.core.paginator import Paginator
 from django.db.models.signals import pre_migrate
+from django.forms import BaseFormSet, BaseModelForm
 from django.utils.translation import activate, get_language, gettext, ngettext
 
 from assistant import defaults
@@ -16,8 +18,11 @@ from assistant.toolkit import describe_by_name, fast_paths
 from assistant.toolkit.carried_context import carry_language_with
 from assistant.toolkit.translation import translate_with
 
-# Lets Django's generic classes take type parameters at run time, as in ModelAdmin[Tenant].
-django_stubs_ext.monkeypatch()
+# Classes that take type parameters, as in ModelAdmin[Tenant], in Django's stubs but not in Django.
+_GENERIC: tuple[Any, ...] = (BaseModelAdmin, BaseModelForm, BaseFormSet, Paginator)
+for _class in _GENERIC:
+    if not hasattr(_class, "__class_getitem__"):
+        _class.__class_getitem__ = classmethod(lambda cls, parameters: cls)
 
 
 class AssistantConfig(AppConfig):

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from zoneinfo import available_timezones
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -135,6 +136,8 @@ def paths_for_programs() -> tuple[str, ...]:
 def missing_packages() -> Iterator[str]:
     """Yield a sentence for each package that an installed app or a setting needs, and that is not installed."""
     needed = [(app.name, module, extra) for app in installed() for module, extra in app.packages.items()]
+    if not available_timezones():
+        yield "This system has no time zones: pip install 'tenant-assistant[time-zones]'"
     for name, module, extra in needed:
         if not is_there(module):
             yield f"{name} needs a package that is not installed: pip install 'tenant-assistant[{extra}]'"

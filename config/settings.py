@@ -137,7 +137,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "rest_framework",
-    "drf_spectacular",
     *csp.APPS,
     "tools",
 ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter
-
 from assistant.api.fields import TEXT
-from assistant.api.openapi import ANY_JSON, ANY_OBJECT
+from assistant.api.openapi import ANY_JSON, ANY_OBJECT, Parameter
 from assistant.services.runs.input.ids import MAX_CLIENT_ID
 
 # Of an event's number in its run.
@@ -47,11 +45,10 @@ EVENT = {
 }
 EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
 STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
-LAST_EVENT_ID = OpenApiParameter(
-    "Last-Event-ID",
-    {"type": "string", "pattern": f"^[0-9]{{0,{MAX_NUMBER_DIGITS}}}$"},
-    OpenApiParameter.HEADER,
-    required=False,
-    description="The number of the last event that was seen: those after it follow.",
-    examples=[OpenApiExample("a number", value="12")],
-)
+LAST_EVENT_ID = {
+    "Last-Event-ID": Parameter(
+        "The number of the last event that was seen: those after it follow.",
+        "12",
+        {"pattern": f"^[0-9]{{0,{MAX_NUMBER_DIGITS}}}$"},
+    )
+}

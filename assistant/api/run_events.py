@@ -10,7 +10,6 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -64,12 +63,12 @@ class EventStream(CrossOriginView):
 class StartRun(EventStream):
     """Start a run from a `RunAgentInput`, or join the one with its id."""
 
-    @extend_schema(parameters=[LAST_EVENT_ID])
     @operation(
         "Start a run and stream its events",
         path=["assistant"],
         body=RUN_AGENT_INPUT,
         example=RUN_INPUT,
+        headers=LAST_EVENT_ID,
         responses=STREAM,
         tag=TAG,
         is_idempotent=True,
@@ -158,11 +157,11 @@ class StartRun(EventStream):
 class RunEvents(EventStream):
     """Resume a run's events."""
 
-    @extend_schema(parameters=[LAST_EVENT_ID])
     @operation(
         "Resume the events of a run",
         path=["run_id"],
         query=EventsQuery,
+        headers=LAST_EVENT_ID,
         responses={**STREAM, 204: (None, None)},
         tag=TAG,
         description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "

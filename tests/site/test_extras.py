@@ -35,9 +35,10 @@ OF_EXTRAS = (
 )  # fmt: skip
 EXTRAS = (
     "redis", "mcp", "mcp_types", "pypdf", "mammoth", "python_calamine", "markdownify", "uvicorn", "websockets",
-    "cronsim", "prometheus_client", "drf_spectacular_sidecar", "aiohttp", "pygments", "opentelemetry",
+    "cronsim", "prometheus_client", "drf_spectacular", "drf_spectacular_sidecar", "aiohttp", "pygments",
+    "opentelemetry", "django_stubs_ext", "tzdata", "jsonschema", "yaml",
 )  # fmt: skip
-# A site of the core where no extra can be imported: its addresses and its server's application load.
+# A site of the core where no extra can be imported: its addresses and its server's application load, and a turn runs.
 WITHOUT = f"""
 import sys
 sys.modules.update(dict.fromkeys({EXTRAS!r}))
@@ -49,6 +50,20 @@ from assistant.services.metrics import counting
 counting().count_file('text')
 from assistant.toolkit.carried_context import attach_parent, trace_headers
 assert attach_parent([(b"traceparent", b"00-1-2-01")]) is None and trace_headers() == {{}}
+import asyncio
+from assistant.client import ChatClient
+from assistant.providers.scripted import ScriptedModel
+from assistant.core.values.messages import ToolCall
+from assistant.toolkit import tool
+
+@tool
+def add(a: int, b: int) -> int:
+    "Add two numbers."
+    return a + b
+
+model = ScriptedModel([ToolCall("c1", "add", '{{"a": 2, "b": 3}}'), "It is 5."])
+reply = asyncio.run(ChatClient(model=model, tools=[add]).call("2 + 3?"))
+assert (reply.tool_calls[0].result, reply.text) == ("5", "It is 5.")
 from django.core.checks import run_checks
 print([problem.msg for problem in run_checks() if problem.id == "assistant.E012"])
 """
@@ -85,6 +100,34 @@ import assistant.contrib.telemetry as telemetry
 from assistant import optional_apps
 from assistant.contrib.telemetry.apps import TelemetryConfig
 optional_apps.installed = lambda: [TelemetryConfig("assistant.contrib.telemetry", telemetry)]
+print(list(optional_apps.missing_packages()))
+"""
+
+
+# A site with the documentation and no package that describes the REST API.
+UNDESCRIBED = """
+import sys
+sys.modules.update(dict.fromkeys(("drf_spectacular", "drf_spectacular_sidecar")))
+import os
+os.environ["ASSISTANT_DOCS_PUBLIC"] = "true"
+import django
+django.setup()
+from django.core.checks import run_checks
+from django.test import Client
+page = Client().get("/docs/index/")
+print(page.status_code, "AsyncAPI" in page.content.decode(), "OpenAPI)" in page.content.decode())
+addresses = ("/api/schema/", "/api/docs/", "/api/v1/tenants/acme/conversations/")
+print([Client().get(address).status_code for address in addresses])
+print([problem.msg for problem in run_checks() if problem.id == "assistant.E012"])
+"""
+
+# A system without time zones, neither of its own nor of a package.
+TIMELESS = """
+import sys
+sys.modules["tzdata"] = None
+import django
+django.setup()
+from assistant import optional_apps
 print(list(optional_apps.missing_packages()))
 """
 
@@ -127,8 +170,8 @@ def test_the_core_imports_what_the_package_requires() -> None:
 
 
 def test_the_package_requires_nothing_that_the_core_does_not_import() -> None:
-    # Time zones are files, and stemmers are loaded with the first search; Django loads the others by their names.
-    assert required() - {name.lower() for name in core_imports()} <= {"tzdata", "snowballstemmer"}
+    # Stemmers are loaded with the first search.
+    assert required() - {name.lower() for name in core_imports()} <= {"snowballstemmer"}
 
 
 def closure(*extras: str) -> dict[str, Distribution]:
@@ -157,8 +200,8 @@ def test_the_core_alone_is_small() -> None:
     files = [file.locate() for one in others.values() for file in one.files or () if file.suffix != ".pyc"]
     own = [path for path in (ROOT / "assistant").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     size = sum(Path(str(path)).stat().st_size for path in [*files, *own] if Path(str(path)).is_file())
-    assert len(others) + 1 <= 44
-    assert size <= 105_000_000
+    assert len(others) + 1 <= 33
+    assert size <= 95_000_000
 
 
 def run(script: str, **environment: str) -> str:
@@ -209,6 +252,17 @@ def test_extras_hold_what_no_core_needs() -> None:
     assert not {canonicalize_name(Requirement(line).name) for line in lines} & {
         canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]
     }
+
+
+def test_without_a_schema_of_the_rest_api_there_is_no_address_and_no_link_of_it() -> None:
+    page, addresses, lacks = run(UNDESCRIBED, TEST_APPS="all").splitlines()[-3:]
+    assert (page, addresses, lacks) == ("200 True False", "[404, 404, 401]", "[]")
+
+
+def test_a_system_without_time_zones_is_named() -> None:
+    sentence = "This system has no time zones: pip install 'tenant-assistant[time-zones]'"
+    assert sentence in run(TIMELESS, PYTHONTZPATH="")
+    assert run(TIMELESS).splitlines()[-1] == "[]"
 
 
 def test_a_namespace_that_another_package_has_left_is_no_opentelemetry() -> None:

@@ -12,6 +12,7 @@ from django.conf import settings
 
 LATE = (
     "openai", "anthropic", "google.genai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted", "procrastinate",
+    "drf_spectacular",
 )  # fmt: skip
 # Modules that are imported by the warm-up, concurrently with the first requests.
 WARM = ("openai", "aiohttp", "mcp", "mcp_types")

@@ -6,7 +6,6 @@ import uuid
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,6 +15,8 @@ from assistant.api.fields import OneOf
 from assistant.api.openapi import CONVERSATION, operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.conversation_exports.export import as_json, as_markdown
+
+JSON_DOCUMENT = {"type": "object", "additionalProperties": {}}
 
 
 class ExportQuery(ApiSerializer):
@@ -30,8 +31,8 @@ class Export(ConversationView):
         path=["thread"],
         query=ExportQuery,
         responses={
-            (200, "application/json"): (OpenApiTypes.OBJECT, {**CONVERSATION, "messages": []}),
-            (200, "text/markdown"): (OpenApiTypes.STR, "# Return of an umbrella"),
+            (200, "application/json"): (JSON_DOCUMENT, {**CONVERSATION, "messages": []}),
+            (200, "text/markdown"): ({"type": "string"}, "# Return of an umbrella"),
         },
         tag=TAG,
         description="All of it, as a JSON document, or as Markdown (`text/markdown`).",

@@ -19,6 +19,8 @@ class DataConfig(OptionalApp):
 
         see_rows_with("assistant.contrib.data.services.documents.visible_keys")
 
+        if declared_viewsets():
+            self.packages = {"drf_spectacular": "api-docs"}
         # The core has collected the tools, and so what is exposed, before.
         if declared() or declared_viewsets():
             from assistant.contrib.data.services import personal_values, reviews

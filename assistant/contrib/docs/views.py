@@ -12,6 +12,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from assistant.contrib.docs.apps import describes_rest
 from assistant.contrib.docs.asyncapi import asyncapi_document
 from assistant.contrib.docs.documents import INDEX, contents, find_document, find_image
 from assistant.contrib.docs.search import MAX_QUERY, search_documents
@@ -38,7 +39,7 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
     document = find_document(slug)
     if document is None:
         raise Http404
-    return render(request, "assistant/docs/page.html", {"document": document, "groups": contents()})
+    return render(request, "assistant/docs/page.html", {"document": document, **_navigation()})
 
 
 @require_safe
@@ -46,8 +47,12 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
 def search(request: HttpRequest) -> HttpResponse:
     """Show the passages that match the query in `q`."""
     query = request.GET.get("q", "")[:MAX_QUERY].strip()
-    context = {"query": query, "found": search_documents(query), "groups": contents()}
+    context = {"query": query, "found": search_documents(query), **_navigation()}
     return render(request, "assistant/docs/search.html", context)
+
+
+def _navigation() -> dict[str, Any]:
+    return {"groups": contents(), "describes_rest": describes_rest()}
 
 
 @require_safe

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from assistant.contrib.docs.rest_pages import api_document
+from assistant.contrib.docs.rest_schema import api_document
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_conversation

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from assistant.contrib.docs.rest_pages import api_document
+from assistant.contrib.docs.rest_schema import api_document
 from assistant.core.values.events import RunFinished
 from assistant.models import Attachment, Provider
 from assistant.services.eventlog.frames import as_mapping

@@ -33,6 +33,7 @@ from assistant.models import Membership
 from assistant.optional_apps import labels
 from assistant.toolkit import ForeignRow, InvalidTool, ToolContext, ToolError
 from assistant.toolkit.guards.tenant_paths import tenant_models
+from assistant.toolkit.lazy_module import is_there
 
 # Rows of a list without pages of its own.
 MAX_ROWS = 50
@@ -90,6 +91,8 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
         return ViewPlan(exposed, None, problem="it has no queryset that says whose rows it is about")
     if problem := problem_of_path(model, tenantless=exposed.tenantless):
         return ViewPlan(exposed, model, problem=problem)
+    if not is_there("drf_spectacular"):
+        return ViewPlan(exposed, model, problem="its parameters are read with drf-spectacular, which is not installed")
     found = {operation.name: operation for operation in _operations(exposed.viewset)}
     wanted = exposed.actions or tuple(name for name in _DEFAULT_ACTIONS if name in found)
     if unknown := [name for name in wanted if name not in found]:

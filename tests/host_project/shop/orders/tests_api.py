@@ -1,9 +1,12 @@
 """The tools of the shop's viewset: the API as the member, for the chat's company alone."""
 
+import sys
 from dataclasses import replace
+from unittest.mock import patch
 
 from assistant.contrib.data.services.viewsets import call_view, plan_of_viewset, view_plans
 from assistant.models import Membership
+from assistant.optional_apps import missing_packages
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ToolTester, tool_context
 from assistant.toolkit import ForeignRow
@@ -43,6 +46,14 @@ class ReadTests(ShopTests):
         self.assertContains(page, "orders.views.OrderViewSet")
         told = self.client.get(reverse("admin:data_reach_json")).json()["viewsets"]["orders.views.OrderViewSet"]
         self.assertEqual((told["path"], told["tools"][0]), ("company", "list_api_orders"))
+
+    def test_without_the_package_that_reads_parameters_nothing_is_offered_and_it_is_named(self):
+        with patch.dict(sys.modules, {"drf_spectacular": None}):
+            plan = plan_of_viewset(view_plans()[0].exposed)
+            missing = [*missing_packages()]
+        self.assertEqual(plan.offers, ())
+        self.assertIn("drf-spectacular, which is not installed", plan.problem)
+        self.assertIn("tenant-assistant[api-docs]", missing[0])
 
     def test_end_users_may_not(self):
         Membership.objects.filter(user=self.ada).update(role=Membership.Role.END_USER)
