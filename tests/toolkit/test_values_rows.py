@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -24,7 +23,7 @@ class Span:
         return "1 to 5"
 
 
-class SpanField(models.TextField[Any, Any]):
+class SpanField(models.TextField):
     """A column whose values only their own `str` can show, such as a range of PostgreSQL."""
 
     def from_db_value(self, value: str, *args: object) -> Span:
