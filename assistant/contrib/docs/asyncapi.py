@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 from ag_ui.core import RunAgentInput
 
-from assistant.core.values.events import PROTOCOL_VERSION, AnyEvent
+from assistant.core.values.events import PROTOCOL_VERSION, AnyEvent, CallMetadata
 from assistant.services.addresses import api_url
 from assistant.websocket.added_frames import described_frames
 
@@ -30,7 +30,8 @@ _METADATA: Schema = {
             "properties": {"id": {"type": "string"}, "thread": {"type": "string"}, "seq": _SEQ},
             "required": ["id", "thread", "seq"],
             "additionalProperties": False,
-        }
+        },
+        "tool": {"$ref": f"{_REF}CalledTool", "description": "At the start of a call, if its tool has a title."},
     },
     "required": ["run"],
     "additionalProperties": False,
@@ -86,6 +87,7 @@ def event_schemas() -> dict[str, Schema]:
     kinds = {kind.__name__: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
     _, parts = msgspec.json.schema_components(get_args(AnyEvent), ref_template=_REF + "{name}")
     schemas: dict[str, Schema] = {}
+    del parts[CallMetadata.__name__]  # a frame has it as a part of Metadata
     for name, part in parts.items():
         schema = {**_on_the_wire(part), "additionalProperties": False}
         if name in kinds:
