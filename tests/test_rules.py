@@ -30,7 +30,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm.__init__"): OPERATOR,
     (SQL, "assistant/contrib/data/services/reading.py:_only_reads"): "the statement that a queryset has made",
     (SQL, "assistant/contrib/data/services/reading.py:_time_limit"): "the transaction's own settings",
-    (QUERY, "assistant/contrib/data/services/rows.py:_loaded"): USERS,
+    (QUERY, "assistant/contrib/data/services/rows.py:loaded"): USERS,
     (QUERY, "assistant/contrib/data/services/structure.py:rules_of"): "the names of managers, without a query",
     (QUERY, "assistant/contrib/data/services/tenant_conditions.py:_by"): "by the declared path to the call's tenant",
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch._read"): THROWN_AWAY,

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
-from assistant.api.cross_origin import FILES, CrossOriginView
+from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
 from assistant.api.files import readable_over_http
 from assistant.api.openapi import operation
 from assistant.api.parsers import OneFormat
@@ -92,7 +92,7 @@ class _Multipart(OneFormat):
 
 
 class _AttachmentView(CrossOriginView):
-    door = FILES
+    door = FOR_WIDGET
     parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
     content_negotiation_class = _Multipart
 

@@ -16,8 +16,8 @@ from assistant.services.tenancy.authentication import CredentialKind
 from assistant.services.tenancy.end_users import directory
 
 WITH_END_USERS = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
-# The widget fetches and uploads files, for members too.
-FILES = replace(API, accepts=WITH_END_USERS.accepts | {CredentialKind.MEMBER_TOKEN})
+# What the widget asks for, for members too: files, and rows by their names.
+FOR_WIDGET = replace(API, accepts=WITH_END_USERS.accepts | {CredentialKind.MEMBER_TOKEN})
 SENT_HEADERS = "Authorization, Content-Type, Last-Event-ID, Idempotency-Key"
 READ_HEADERS = "Retry-After, Idempotent-Replayed"
 

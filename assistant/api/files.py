@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
 from assistant.api.authentication import caller_of, not_found, refusal_of_access
-from assistant.api.cross_origin import FILES, preflight
+from assistant.api.cross_origin import FOR_WIDGET, preflight
 from assistant.services.tenancy.authentication import AccessDenied
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import REST, Rule
@@ -37,7 +37,7 @@ def readable_over_http(
     if request.method == "OPTIONS":
         return preflight(tenant, origin, "GET")
     try:
-        member = caller_of(request, rule, tenant_slug=tenant, door=FILES).member
+        member = caller_of(request, rule, tenant_slug=tenant, door=FOR_WIDGET).member
     except AccessDenied as denied:
         return refusal_of_access(denied).response()
     answer = answer_of(member)

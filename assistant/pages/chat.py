@@ -26,6 +26,7 @@ from assistant.services.assistants.provider_choice import choose_provider, descr
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.audience import Fact, audience_of, is_told
 from assistant.services.branding.brands import brand_of
+from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -142,6 +143,7 @@ def _chat_page(
         "ai_notice": ai_notice(assistant, brand) if assistant else None,
         "notices": notice_scripts(),
         "details": detail_scripts(),
+        "composer_parts": json.dumps(_composer_parts(member, assistant)),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),
@@ -154,6 +156,12 @@ def _chat_page(
         **(given or {}),
     }
     return render_page(page.request, "assistant/chat/chat.html", context)
+
+
+def _composer_parts(member: Member, assistant: Assistant | None) -> list[dict[str, Any]]:
+    if assistant is None:
+        return []
+    return composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
 
 
 @require_POST

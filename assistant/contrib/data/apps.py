@@ -14,10 +14,29 @@ class DataConfig(OptionalApp):
         from assistant.contrib.data import checks  # noqa: F401 - registers the checks
         from assistant.contrib.data.exposing import declared
         from assistant.contrib.data.exposing_views import declared_viewsets
+        from assistant.contrib.data.scopes import REST
+        from assistant.services import composer_parts
         from assistant.services.knowledge.visible_rows import see_rows_with
+        from assistant.services.runs.input import added_options
+        from assistant.services.tenancy import scopes
         from assistant.services.toolpolicy import added_rules
 
         see_rows_with("assistant.contrib.data.services.documents.visible_keys")
+        added_options.add_option(
+            "rows",
+            parse="assistant.contrib.data.services.rows_on_screen.parse_rows",
+            make="assistant.contrib.data.services.rows_on_screen.rows_on_screen",
+        )
+        scopes.add_rules(rest=REST)
+        composer_parts.add_to_composer(
+            "rows",
+            script="assistant/data/rows.js",
+            url_name="rows",
+            is_on=lambda: bool(declared()),
+            mark="[data-assistant-row]",
+            key="@",
+            query="about",
+        )
 
         if declared_viewsets():
             self.packages = {"drf_spectacular": "api-docs"}

@@ -19,6 +19,7 @@ INSTALLED_APPS = [
     "assistant",
     *(["assistant.contrib.panel"] if os.environ.get("SHOP_PANEL") != "no" else []),
     "assistant.contrib.data",
+    "assistant.contrib.end_users",
     "assistant.contrib.row_level_security",
     "rest_framework",
 ]

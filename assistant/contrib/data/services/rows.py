@@ -86,7 +86,7 @@ def find(plan: Plan, arguments: Mapping[str, Any], context: ToolContext) -> Tool
     hint = narrowing_hint(plan)
     with reading(hint):
         rows = selected(visible_rows(plan, context), plan, arguments, context)
-        rows = _loaded(rows, plan, context).order_by(*_order(plan, arguments.get("order_by"), context))
+        rows = loaded(rows, plan, context).order_by(*order_of(plan, arguments.get("order_by"), context))
         if plan.uses_object_permissions:
             asked = rows[:MAX_ASKED]
             check_cost(asked, hint)
@@ -129,7 +129,7 @@ def get(plan: Plan, arguments: Mapping[str, Any], context: ToolContext) -> ToolR
         except NotAKey:
             found: list[Any] = []
         else:
-            chosen = _loaded(visible_rows(plan, context).filter(pk=key), plan, context)[:1]
+            chosen = loaded(visible_rows(plan, context).filter(pk=key), plan, context)[:1]
             found = permitted(plan, context, list(chosen))
         row = next(iter(found), None)
     if row is None:
@@ -150,7 +150,7 @@ def _say_if_not_permitted(plan: Plan, context: ToolContext) -> None:
         raise ToolError(f"The user lacks the permission to view {plan.many.replace('_', ' ')}.")
 
 
-def _loaded(rows: Rows, plan: Plan, context: ToolContext) -> Rows:
+def loaded(rows: Rows, plan: Plan, context: ToolContext) -> Rows:
     """Have a query load what is shown of a row and what says whose it is, and nothing else."""
     own = [column.name for column in plan.columns if column.is_own]
     keys = [column.name for column in tenant_models().own_columns(plan.model)]
@@ -186,7 +186,7 @@ def _key_of(plan: Plan, relation: Relation) -> Column:
     return column_of(plan.model, relation.lookup, depth=relation.lookup.count("__") + 1)
 
 
-def _order(plan: Plan, chosen: str | None, context: ToolContext) -> Iterator[Any]:
+def order_of(plan: Plan, chosen: str | None, context: ToolContext) -> Iterator[Any]:
     columns = {column.name: column for column in plan.columns}
     names = [chosen] if chosen else list(plan.exposure.order or _order_of_model(plan, columns))
     for name in names:
@@ -206,7 +206,7 @@ def _order_of_model(plan: Plan, columns: Mapping[str, Column]) -> list[str]:
 
 def _values(plan: Plan, row: Any, texts: RowTexts, context: ToolContext, limit: int) -> dict[str, Any]:
     zone = ZoneInfo(context.tenant.timezone)
-    _set_related(plan, row)
+    set_related(plan, row)
     values: dict[str, Any] = {"id": shown_value(row.pk, zone, limit), "label": texts.label(row)}
     if link := texts.link(row):
         values["link"] = link
@@ -218,7 +218,7 @@ def _values(plan: Plan, row: Any, texts: RowTexts, context: ToolContext, limit: 
     return values
 
 
-def _set_related(plan: Plan, row: Any) -> None:
+def set_related(plan: Plan, row: Any) -> None:
     """Give a row the related rows that may be seen, with the columns that are shown, for its own label and link.
 
     All others are empty, so that nothing asks the database for them.

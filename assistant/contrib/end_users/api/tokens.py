@@ -28,6 +28,7 @@ from assistant.contrib.end_users.services.tokens import (
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.branding.brands import widget_brand
+from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 
@@ -78,6 +79,9 @@ class TokenOut(ApiSerializer):
     )
     files = FilesOut(allow_null=True, help_text="What can be attached to messages; null: nothing.")
     notices = JsonObject(help_text="The scripts with which the widget shows notices, such as alarms, by their names.")
+    composer_parts = serializers.ListField(
+        child=JsonObject(), help_text="What optional apps add to the message box: scripts, and when they are of use."
+    )
     details = JsonObject(help_text="The scripts with which it shows what optional apps add to answers, by their names.")
 
 
@@ -107,6 +111,7 @@ MINTED = {
         "reads_pdfs": False,
     },
     "notices": {"alarms": "/static/assistant/timed/alarms.js"},
+    "composer_parts": [],
     "details": {"receipts": "/static/assistant/receipts/receipts.js"},
 }
 
@@ -158,5 +163,6 @@ class EndUserTokens(TenantView):
             "files": widget_files(member, found),
             "notices": notice_scripts(),
             "details": detail_scripts(found),
+            "composer_parts": composer_parts(tenant_slug=member.tenant.slug, assistant_slug=found.slug),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -14,6 +14,7 @@ from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.welcome import greetings_of, notices_of, starters_of
 from assistant.services.branding.brands import widget_brand
+from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.files.attachments import limits_of
 from assistant.services.shown_notices import notice_scripts
@@ -100,4 +101,5 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
         "files": widget_files(member, assistant),
         "notices": notice_scripts(),
         "details": detail_scripts(assistant),
+        "composer_parts": composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug),
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from assistant.core.llm.typed_output import check_schema
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
+from assistant.services.runs.input import added_options
 from assistant.services.runs.input.ids import parse_forwarded_id
 from assistant.toolkit.text import clean_text
 
@@ -44,6 +45,7 @@ class ForwardedProps:
         model: which of the assistant's other models answers; "" for its own.
         test: the prompt that it tests; None for any other run.
         when_busy, on_disconnect: None to do as the assistant's setting says.
+        added: the values of options that optional apps read, by their names.
     """
 
     output_schema: dict[str, Any] | None = None
@@ -54,6 +56,7 @@ class ForwardedProps:
     test: PromptTest | None = None
     when_busy: WhenBusy | None = None
     on_disconnect: OnDisconnect | None = None
+    added: Mapping[str, Any] = field(default_factory=dict)
 
 
 NO_OPTIONS = ForwardedProps()
@@ -72,6 +75,7 @@ def parse_forwarded_props(forwarded: object) -> ForwardedProps:
         test=_prompt_test(forwarded),
         when_busy=_choice(forwarded.get("whenBusy"), "whenBusy", WhenBusy),
         on_disconnect=_choice(forwarded.get("onDisconnect"), "onDisconnect", OnDisconnect),
+        added={} if added_options.added.keys().isdisjoint(forwarded) else added_options.parse_added(forwarded),
     )
 
 

@@ -29,14 +29,17 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     """
     language, trace = _other_language(given.language or get_language()), trace_headers()
     asked = None if given.asked is None else asdict(given.asked)
-    own = given.client_tools or given.options.output_schema or given.page or given.history.has_instructions or asked
-    if given.options.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
+    options = given.options
+    own = given.client_tools or options.output_schema or options.added or given.page or given.history.has_instructions
+    own = own or asked or decisions or given.is_unattended
+    if options.allowed_tools is None and not (own or language or trace):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
         "decisions": {call_id: _decision_values(one) for call_id, one in decisions.items()},
         "tools": tools,
-        "answer_schema": given.options.output_schema,
+        "answer_schema": options.output_schema,
+        "options": options.added,
         "context": given.page and given.page.context,
         "state": given.page and given.page.state,
         "has_instructions": given.history.has_instructions,
@@ -46,8 +49,8 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "trace": trace,
     }
     found = {name: json.dumps(value) for name, value in kept.items() if value}
-    if given.options.allowed_tools is not None:  # an empty list allows none
-        found["allowed_tools"] = json.dumps(sorted(given.options.allowed_tools))
+    if options.allowed_tools is not None:  # an empty list allows none
+        found["allowed_tools"] = json.dumps(sorted(options.allowed_tools))
     return found
 
 
@@ -63,7 +66,9 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
             for one in kept.get("tools", ())
         ),
         options=ForwardedProps(
-            output_schema=kept.get("answer_schema"), allowed_tools=None if allowed is None else frozenset(allowed)
+            output_schema=kept.get("answer_schema"),
+            allowed_tools=None if allowed is None else frozenset(allowed),
+            added=kept.get("options", {}),
         ),
         page=Page(kept.get("context", ""), kept.get("state")) if "context" in kept or "state" in kept else None,
         history=ClientHistory(has_instructions=kept.get("has_instructions", False)),

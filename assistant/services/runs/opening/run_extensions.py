@@ -29,6 +29,7 @@ from assistant.services.runs.extensions.summaries import Summaries
 from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
 from assistant.services.runs.extensions.typed_answers import TypedAnswers
 from assistant.services.runs.extensions.unattended import Unattended
+from assistant.services.runs.input.added_options import extensions_of_options
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.toolkit import Tool
@@ -70,6 +71,8 @@ def extensions_of(
         found.append(AnsweredTools(answers))
     if run_input is not None:
         found += _of_client(run_input, assistant)
+        if run_input.options.added:
+            found += extensions_of_options(run_input.options.added, key=key, assistant=assistant, tools=setup.tools)
         if answers is None:
             if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
                 found += follow_ups(assistant=assistant, choice=setup.provider)

@@ -79,6 +79,7 @@ export class Chat {
       { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, files: canAttach ? (files) => this.#attach(files) : null, changed: () => this.#keepDraft(), up: () => this.#transcript.editLast() },
       signal,
     );
+    this.#addParts(signal);
     byId("welcome")?.addEventListener("click", (event) => {
       const starter = event.target.closest("[data-starter]");
       if (starter && !this.#thread.isBusy) this.#send(starter.textContent);
@@ -101,6 +102,18 @@ export class Chat {
     if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
     this.#connection.connect();
     if (early && this.#composer.text === early && this.#isDrafted) this.#composer.submitEarly(); // not a draft's text
+  }
+
+  /** Let optional apps add to the message box; what loads them is loaded if there are any. */
+  async #addParts(signal) {
+    const parts = JSON.parse(this.#page.dataset.composerParts ?? "[]");
+    if (!parts.length) return;
+    const { ComposerParts } = await import("./composer_parts.js");
+    if (signal.aborted) return;
+    const form = byId("composer");
+    const place = (element) => form.prepend(element);
+    const added = new ComposerParts(parts, { box: byId("message"), form, place, headers: () => ({}), announce }, signal);
+    this.#thread.added = (text) => added.forwarded(text);
   }
 
   get id() {

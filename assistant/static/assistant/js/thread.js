@@ -1,7 +1,7 @@
 /* One conversation on a connection: starts runs, attaches after a reconnect, and passes on every event exactly once. */
 
 import { gettext } from "./i18n.js";
-import { isPending, newId } from "./shared.js";
+import { isPending, newId, textOf } from "./shared.js";
 
 const VERSION = "1.0";
 const FORWARDED = { render: "html" };
@@ -49,6 +49,9 @@ export class Thread {
   #retryTimer = 0;
   #known = new Set(); // ids of the user's messages that the server has
 
+  /** Returns what a message, by its text, adds to the `forwardedProps` of its run. */
+  added = () => ({});
+
   /** `unsent` stores input that has not reached the server. Without it, such input is lost when the page is left.
    * `forwarded` is added to the `forwardedProps` of every run. */
   constructor({ id, isNew, connection, view, unsent = null, forwarded = {} }) {
@@ -86,18 +89,19 @@ export class Thread {
   /** Start a run with the user's text and content parts of files, in place of the message `replaced` if that is given.
    * Returns false if it is too long for one frame. */
   sendText(text, replaced = "", files = []) {
-    const forwardedProps = replaced ? { forwardedProps: { ...this.#forwarded, replacesMessageId: replaced } } : {};
+    const replaces = replaced ? { replacesMessageId: replaced } : {};
+    const forwardedProps = { ...this.#forwarded, ...this.added(text), ...replaces };
     const content = files.length ? [...(text ? [{ type: "text", text }] : []), ...files] : text;
     // A message in place of an answer leaves open questions unanswered, which AG-UI requires to be said.
     const left = replaced ? [] : this.#open.map(({ id }) => ({ interruptId: id, status: "cancelled" }));
     const resume = left.length ? { resume: left } : {};
-    return this.#start({ messages: [{ id: newId(), role: "user", content }], ...forwardedProps, ...resume });
+    return this.#start({ messages: [{ id: newId(), role: "user", content }], forwardedProps, ...resume });
   }
 
   /** Ask for another answer to a message of the user; by another of the assistant's models if it is given. */
   askAgain({ id, content }, model = "") {
-    const forwardedProps = model ? { forwardedProps: { ...FORWARDED, model } } : {};
-    return this.#start({ messages: [{ id, role: "user", content }], ...forwardedProps });
+    const forwardedProps = { ...(model ? { ...FORWARDED, model } : this.#forwarded), ...this.added(textOf(content)) };
+    return this.#start({ messages: [{ id, role: "user", content }], forwardedProps });
   }
 
   /** Go on with an answer that was cut off. */

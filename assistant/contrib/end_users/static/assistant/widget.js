@@ -23,6 +23,7 @@ class TenantAssistant extends HTMLElement {
   #conversation = null;
   #notices = {}; // what shows each, by name
   #scripts = {};
+  #parts = null; // ends what optional apps have added to the message box
 
   connectedCallback() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
@@ -54,6 +55,8 @@ class TenantAssistant extends HTMLElement {
     this.#connection?.close();
     this.#connection = this.#conversation = null;
     this.#notices = {};
+    this.#parts?.abort();
+    this.#parts = null;
   }
 
   get isOpen() {
@@ -97,7 +100,7 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant, brand = {}, files, notices: scripts = {}, is_member: isMember }) => {
+        opened: ({ assistant, brand = {}, files, notices: scripts = {}, is_member: isMember, composer_parts: parts = [] }) => {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
@@ -107,6 +110,7 @@ class TenantAssistant extends HTMLElement {
           this.#dress(brand);
           this.#conversation?.opened();
           this.#scripts = scripts;
+          if (parts.length && !this.#parts) this.#addParts(parts);
           for (const name of Object.keys(scripts)) this.#connection.send({ type: name });
         },
         received: (event) => (Object.hasOwn(this.#scripts, event.name) && !event.metadata ? this.#showNotice(event.name, event.value) : this.#conversation?.received(event)),
@@ -118,6 +122,18 @@ class TenantAssistant extends HTMLElement {
     });
     this.#begin(this.#stored());
     this.#connection.connect();
+  }
+
+  /** Let optional apps add to the message box. */
+  async #addParts(given) {
+    const { signal } = (this.#parts = new AbortController());
+    const connection = this.#connection;
+    const { ComposerParts } = await import("./js/composer_parts.js");
+    const absolute = (address) => new URL(address, connection.server).href;
+    const parts = given.map((part) => ({ ...part, script: absolute(part.script), url: absolute(part.url) }));
+    const options = { ...this.#panel.message, headers: () => ({ Authorization: `Bearer ${connection.token}` }) };
+    const added = new ComposerParts(parts, options, signal);
+    connection.added = (text) => added.forwarded(text);
   }
 
   /** Show what a notice of an app lists, such as the alarms that ring, and at the button that there is something. */

@@ -21,6 +21,7 @@ export class WidgetConnection {
   models = []; // those to choose from for another answer
   audience = "visitor"; // or "member"
   details = []; // name and script of what optional apps add to answers
+  added = () => ({}); // what optional apps add to the `forwardedProps` of a message, by its text
   #tokenUrl;
   #listener;
   #socket = null;

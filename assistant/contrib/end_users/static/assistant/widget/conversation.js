@@ -43,6 +43,7 @@ export class Conversation extends EventTarget {
     });
     // Without `unsent`: the browser's next visitor may be another person.
     this.#thread = new Thread({ id: id || newId(), isNew: !id, connection: this, view: this.#view() });
+    this.#thread.added = (text) => connection.added(text);
   }
 
   get isOpen() {

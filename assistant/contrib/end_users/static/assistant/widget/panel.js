@@ -103,6 +103,11 @@ export class Panel {
     this.#form.prepend(button, input);
   }
 
+  /** The message box, and where optional apps put what they add to it. */
+  get message() {
+    return { box: this.#box, form: this.#form, place: (element) => this.#form.before(element), announce: (text) => this.announce(text) };
+  }
+
   /** Upload files, to be sent with the next message. */
   async take(files) {
     if (this.#openTray) (await this.#shownTray()).add(files);

@@ -1,0 +1,18 @@
+/* Adds a style sheet of this app to the page, or to a widget's shadow tree: as a constructed sheet, to which no page's
+ * policy on styles applies. */
+
+import { make } from "../js/elements.js";
+
+const links = new Map();
+const sheets = new Map();
+
+export async function addStyles(root, name) {
+  const href = new URL(`./${name}`, import.meta.url).href;
+  if (root === document) {
+    if (!links.has(href)) links.set(href, document.head.appendChild(make("link", { rel: "stylesheet", href })));
+    return;
+  }
+  if (!sheets.has(href)) sheets.set(href, fetch(href).then(async (answer) => new CSSStyleSheet().replace(await answer.text())));
+  const added = await sheets.get(href);
+  if (!root.adoptedStyleSheets.includes(added)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
+}
