@@ -21,12 +21,12 @@ from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.signed_in import signed_in
+from assistant.services import composer_parts
 from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_notice
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.audience import Fact, audience_of, is_told
 from assistant.services.branding.brands import brand_of
-from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -159,9 +159,9 @@ def _chat_page(
 
 
 def _composer_parts(member: Member, assistant: Assistant | None) -> list[dict[str, Any]]:
-    if assistant is None:
+    if assistant is None or not composer_parts.added:
         return []
-    return composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
+    return composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
 
 
 @require_POST

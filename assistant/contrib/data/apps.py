@@ -28,15 +28,6 @@ class DataConfig(OptionalApp):
             make="assistant.contrib.data.services.rows_on_screen.rows_on_screen",
         )
         scopes.add_rules(rest=REST)
-        composer_parts.add_to_composer(
-            "rows",
-            script="assistant/data/rows.js",
-            url_name="rows",
-            is_on=lambda: bool(declared()),
-            mark="[data-assistant-row]",
-            key="@",
-            query="about",
-        )
 
         if declared_viewsets():
             self.packages = {"drf_spectacular": "api-docs"}
@@ -46,3 +37,11 @@ class DataConfig(OptionalApp):
 
             added_rules.read_only_if(reviews.read_only_reason)
             added_rules.ask_if(personal_values.reason_to_ask)
+        if declared():
+            composer_parts.add_to_composer(
+                script="assistant/data/rows.js",
+                url_name="rows",
+                mark="[data-assistant-row]",
+                key="@",
+                query="about",
+            )

@@ -102,7 +102,7 @@ def find(plan: Plan, arguments: Mapping[str, Any], context: ToolContext) -> Tool
     length = 0
     texts = RowTexts(plan)
     for row in page[:size]:
-        values = _values(plan, row, texts, context, MAX_LISTED)
+        values = row_values(plan, row, texts, context, MAX_LISTED)
         length += len(_json(values).encode())
         if length > settings.ASSISTANT_DATA_BYTES and shown:
             has_more = True
@@ -134,7 +134,7 @@ def get(plan: Plan, arguments: Mapping[str, Any], context: ToolContext) -> ToolR
         row = next(iter(found), None)
     if row is None:
         raise ToolError(f"There is no {plan.one.replace('_', ' ')} with this id among those that you can see.")
-    return ToolResult(content=_json(_values(plan, row, RowTexts(plan), context, MAX_SHOWN)), value=[row])
+    return ToolResult(content=_json(row_values(plan, row, RowTexts(plan), context, MAX_SHOWN)), value=[row])
 
 
 def narrowing_hint(plan: Plan) -> str:
@@ -204,7 +204,7 @@ def _order_of_model(plan: Plan, columns: Mapping[str, Column]) -> list[str]:
     return names if all(name.removeprefix("-") in columns for name in names) else []
 
 
-def _values(plan: Plan, row: Any, texts: RowTexts, context: ToolContext, limit: int) -> dict[str, Any]:
+def row_values(plan: Plan, row: Any, texts: RowTexts, context: ToolContext, limit: int) -> dict[str, Any]:
     zone = ZoneInfo(context.tenant.timezone)
     set_related(plan, row)
     values: dict[str, Any] = {"id": shown_value(row.pk, zone, limit), "label": texts.label(row)}

@@ -7,7 +7,6 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from assistant.contrib.data.services.shown_rows import ask_url, shown_row
 
@@ -15,14 +14,14 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def assistant_page(context: Context, row: Any) -> SafeString:
+def assistant_page(context: Context, row: Any) -> str:
     """Tell the chat and the widget on this page which row it shows: a hidden element with a signed reference.
 
     Nothing is written for somebody who is not signed in, may not see the row, or of a model that is not exposed.
     """
     found = shown_row(_user(context), row)
     if found is None:
-        return SafeString("")
+        return ""
     named = found.row
     return format_html(
         '<span hidden data-assistant-row="{}" data-label="{}" data-kind="{}"></span>',

@@ -25,10 +25,10 @@ from assistant.contrib.end_users.services.tokens import (
     save_end_user,
     sign_token,
 )
+from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.branding.brands import widget_brand
-from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 
@@ -163,6 +163,6 @@ class EndUserTokens(TenantView):
             "files": widget_files(member, found),
             "notices": notice_scripts(),
             "details": detail_scripts(found),
-            "composer_parts": composer_parts(tenant_slug=member.tenant.slug, assistant_slug=found.slug),
+            "composer_parts": composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=found.slug),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -9,12 +9,12 @@ from django.conf import settings
 from assistant.contrib.end_users.services.member_tokens import mint_member_token
 from assistant.contrib.end_users.services.tokens import MAX_SECONDS, MIN_SECONDS
 from assistant.models import Assistant
+from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.welcome import greetings_of, notices_of, starters_of
 from assistant.services.branding.brands import widget_brand
-from assistant.services.composer_parts import composer_parts
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.files.attachments import limits_of
 from assistant.services.shown_notices import notice_scripts
@@ -101,5 +101,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
         "files": widget_files(member, assistant),
         "notices": notice_scripts(),
         "details": detail_scripts(assistant),
-        "composer_parts": composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug),
+        "composer_parts": composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
+        if composer_parts.added
+        else [],
     }
