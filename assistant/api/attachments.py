@@ -21,7 +21,7 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
 from assistant.api.files import readable_over_http
 from assistant.api.openapi import operation
-from assistant.api.parsers import OneFormat
+from assistant.api.parsers import OneForm
 from assistant.api.serializers import ApiSerializer, Error
 from assistant.models import Attachment
 from assistant.services.db.threads import in_database
@@ -83,18 +83,10 @@ class AttachmentIn(ApiSerializer):
     file = serializers.FileField()
 
 
-class _Multipart(OneFormat):
-    """Reads forms with files in place of JSON."""
-
-    def select_parser(self, request: Any, parsers: Any) -> Any:
-        kind = (request.content_type or "").partition(";")[0].strip().lower()
-        return parsers[0] if kind == "multipart/form-data" else None
-
-
 class _AttachmentView(CrossOriginView):
     door = FOR_WIDGET
     parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
-    content_negotiation_class = _Multipart
+    content_negotiation_class = OneForm
 
 
 def refusal_of_file(refused: FileRefused) -> HttpRefusal:
@@ -120,7 +112,7 @@ class Attachments(_AttachmentView):
     )
     async def post(self, request: Request) -> Response:
         limits = await in_database(limits_of, self.member)
-        file = await asyncio.to_thread(_file_of, request)
+        file = await asyncio.to_thread(file_of, request)
         try:
             check_size(file.size or 0, limits)
             read = await in_reader(self.member, partial(_read, file, limits, Uploader.of(self.member)))
@@ -130,7 +122,8 @@ class Attachments(_AttachmentView):
         return Response(attachment_description(row, self.tenant_slug), status=201)
 
 
-def _file_of(request: Request) -> File[bytes]:
+def file_of(request: Request) -> File[bytes]:
+    """Return the file of a form. Raises `HttpRefusal` unless there is one."""
     files = request.FILES.getlist("file")
     if len(files) != 1:
         raise HttpRefusal(400, "invalid_input", "Send one file, as the field file.", {"file": ["Send one file."]})

@@ -8,6 +8,7 @@ from assistant.api import (
     assistants,
     attachments,
     conversations,
+    documents,
     files,
     run_events,
     runs,
@@ -38,6 +39,8 @@ of_tenant = [
     tenant_path("attachments/", attachments.Attachments, name="attachments"),
     tenant_path("attachments/<uuid:attachment>/", attachments.OneAttachment),
     path("attachments/<uuid:attachment>/content/", attachments.content, name="attachment-content"),
+    tenant_path("documents/", documents.Documents),
+    tenant_path("documents/<int:document>/", documents.OneDocument),
 ]
 
 urlpatterns = [

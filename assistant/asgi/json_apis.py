@@ -33,8 +33,12 @@ class JsonApi:
 
 # Where a scope keeps what its address leads to.
 _MATCH = "assistant.match"
-# Where files are uploaded for messages, and where clients send their history with all of its files.
-_REST_UPLOADS = ("api/v1/tenants/*/attachments/", "api/v1/tenants/*/assistants/*/runs/")
+# Where files are uploaded for messages and as documents, and where clients send their history with all of its files.
+_REST_UPLOADS = (
+    "api/v1/tenants/*/attachments/",
+    "api/v1/tenants/*/documents/",
+    "api/v1/tenants/*/assistants/*/runs/",
+)
 # REST comes first, because its addresses hold the prefixes of others, such as `v1/`.
 _apis: list[JsonApi] = [JsonApi("api/", _REST_UPLOADS, lambda refusal: refusal.body)]
 

@@ -49,6 +49,7 @@ PANEL = (
     "assistant/models/",
     "assistant/services/assistants/",
     "assistant/services/branding/",
+    "assistant/services/tenancy/scopes.py",
     "assistant/services/tenant_events.py",
     "assistant/services/toolpolicy/rules.py",
     "templates/admin/",

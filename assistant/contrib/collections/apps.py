@@ -11,6 +11,13 @@ class CollectionsConfig(OptionalApp):
     verbose_name = "Assistant: collections of documents"
 
     def register(self) -> None:
+        from assistant.contrib.collections import signals
+        from assistant.contrib.collections.scopes import REST
+        from assistant.services.knowledge.places import place_with
         from assistant.services.knowledge.reach import narrow_with
+        from assistant.services.tenancy.scopes import add_rules
 
         narrow_with("assistant.contrib.collections.services.access.narrowing_of")
+        place_with("assistant.contrib.collections.services.places.PLACES")
+        add_rules(rest=REST)
+        signals.connect()

@@ -12,6 +12,7 @@ from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
 from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.folders import add_files, files_in
+from assistant.services.knowledge.places import no_place, place_names
 
 # Exit codes: files were refused; nothing was begun.
 REFUSED = 1
@@ -30,6 +31,12 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--trusted", action="store_true", help="Their authors may instruct assistants: they mark no conversation."
         )
+        parser.add_argument(
+            "--collection",
+            default="",
+            metavar="NAME",
+            help="Put them into this collection. Otherwise new ones are for everybody in the tenant.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         tenant = find_tenant(options["tenant"])
@@ -37,8 +44,13 @@ class Command(OperatorCommand):
             paths = files_in(options["paths"])
         except (DocumentError, OSError) as exc:
             raise CommandError(str(exc), returncode=NOT_BEGUN) from exc
+        collection = options["collection"]
+        if collection and collection not in place_names(tenant):
+            raise CommandError(no_place(collection), returncode=NOT_BEGUN)
         outcomes: Counter[str] = Counter()
-        reports = add_files(tenant=tenant, paths=paths, actor=None, is_trusted=options["trusted"])
+        reports = add_files(
+            tenant=tenant, paths=paths, actor=None, is_trusted=options["trusted"], collection=collection
+        )
         for number, report in enumerate(reports, start=1):
             outcomes[report.outcome] += 1
             about = report.problem or report.title

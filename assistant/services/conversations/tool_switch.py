@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Sequence
 
-from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from assistant.models import Conversation, ToolCall
@@ -55,7 +54,7 @@ def switch_tools(*, member: Member, conversation_id: uuid.UUID, off: Sequence[st
         check_tool_names("tools_off", added, member=member, assistant=conversation.assistant)
     own.filter(pk=conversation_id).update(tools_off=after)
     audit_trail.record(
-        actor=get_user_model()._base_manager.get(pk=member.user_id),
+        actor=audit_trail.actor_of(member),
         action="conversation.tools",
         target=f"conversation {conversation_id}",
         tenant=conversation.tenant,

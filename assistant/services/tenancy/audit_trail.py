@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from assistant.models import AuditEntry, Tenant
+
+if TYPE_CHECKING:
+    from assistant.services.tenancy.members import Member
 
 Actor = AbstractBaseUser | AnonymousUser | None
 
@@ -23,3 +27,9 @@ def record(
         target=target[:200],
         details=dict(details or {}),
     )
+
+
+def actor_of(member: Member) -> Actor:
+    """Return the user that a member is, as the actor of what they do."""
+    user: AbstractBaseUser = get_user_model()._base_manager.get(pk=member.user_id)
+    return user

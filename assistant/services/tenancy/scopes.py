@@ -6,14 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 CHAT = "chat"
 READ = "read"
 TOOLS = "tools"
-# Scopes of a key that is created without any. Those that optional apps add must be named.
+DOCUMENTS = "documents"
+# Scopes of a key that is created without any. The others, and those that optional apps add, must be named.
 DEFAULT_SCOPES = (CHAT, READ, TOOLS)
-SCOPES = [*DEFAULT_SCOPES]
-_texts: list[str | Promise] = []
+SCOPES = [*DEFAULT_SCOPES, DOCUMENTS]
+_texts: list[str | Promise] = [
+    _("documents: add, change and delete the tenant's documents; for keys of its admins and owners.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Rule:
 
 
 _CHAT, _READ, _TOOLS = Rule((CHAT,)), Rule((READ,)), Rule((TOOLS,))
+# Of what admins and owners do with a tenant's documents.
+OF_DOCUMENTS = Rule((DOCUMENTS,))
 _CHAT_OR_READ = Rule((CHAT, READ))
 _READ_OR_OWN = Rule((READ,), own_runs=(CHAT,))
 # For a method that an address does not have: any key gets 405.
@@ -84,6 +90,8 @@ REST: dict[str, Mapping[str, Rule]] = {
     "attachments/": {"POST": _CHAT},
     "attachments/<uuid:attachment>/": {"GET": _READ, "DELETE": _CHAT},
     "attachments/<uuid:attachment>/content/": {"GET": _READ},
+    "documents/": {"GET": OF_DOCUMENTS, "POST": OF_DOCUMENTS},
+    "documents/<int:document>/": {"GET": OF_DOCUMENTS, "PATCH": OF_DOCUMENTS, "DELETE": OF_DOCUMENTS},
 }
 
 
@@ -106,5 +114,5 @@ def add_scope(scope: str, text: str | Promise) -> None:
 
 
 def texts_of_added_scopes() -> list[str]:
-    """Return what the scopes of optional apps allow, a sentence each."""
+    """Return what the scopes that a key has only if they are named allow, a sentence each."""
     return [str(text) for text in _texts]

@@ -289,3 +289,20 @@ def test_a_collection_with_documents_is_not_deleted_and_goes_with_its_tenant(cas
     assert not Reach(cast.globex.pk).documents().exists()
     cast.acme.delete()
     assert not Collection.objects.exists()
+
+
+def test_a_collection_that_code_gives_an_assistant_is_for_nobody_once_that_is_deleted(
+    cast: Cast, merger: Document
+) -> None:
+    legal, board = make_assistant(cast.acme, "legal"), make_assistant(cast.acme, "board")
+    first = put(cast.acme, merger)
+    first.assistants.add(legal)
+    assert Collection.objects.get(pk=first.pk).for_chosen_assistants
+    legal.delete()
+    assert not finds(context_of(cast.acme, cast.amy, assistant="support"), merger)
+    # Past the signals of the relation.
+    second = Collection.objects.create(tenant=cast.acme, name="Second")
+    place_documents(tenant=cast.acme, document_ids=[merger.pk], collection=second, actor=None)
+    Collection.assistants.through.objects.create(collection=second, assistant=board)
+    board.delete()
+    assert not finds(context_of(cast.acme, cast.amy, assistant="support"), merger)

@@ -142,6 +142,8 @@ class World:
                 row.permission = chance.choice(PERMISSIONS)
                 row.save()
                 row.assistants.set(chance.sample(self.assistants[tenant.pk], chance.choice((0, 0, 1))))
+                # An admin who takes the last one out may open it again.
+                Collection.objects.filter(pk=row.pk).update(for_chosen_assistants=row.assistants.exists())
             own = [place for place in self.places.values() if place.document.tenant_id == tenant.pk]
             for place in chance.sample(own, 12):
                 self._put(tenant, place, chance.choice([None, *rows]))

@@ -42,6 +42,8 @@ KNOWN = {
     "attachment": THREADS,
     "number": [1],
     "schedule": [12],
+    "document": [9],
+    "collection": [4],
 }
 # 413: what breaks the schema by its length may be too long to be read at all.
 CONFIG = """

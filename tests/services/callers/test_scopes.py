@@ -69,6 +69,8 @@ class World:
             "message_id": "m-1",
             "number": 1,
             "schedule": 1,
+            "collection": 1,
+            "document": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Some
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 from django.db import models, transaction
 from django.utils import timezone
 
 from assistant.contrib.collections.models import CollectedDocument, Collection
 from assistant.models import Document, Tenant
+from assistant.services.knowledge.files import DocumentError
+from assistant.services.knowledge.places import KEEP_ROW
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.audit_trail import Actor
 
 # Documents of one call.
 MAX_DOCUMENTS = 10_000
-# Documents stay with the rows that they come from.
-KEEP_ROW: Final = object()
-
-
 # A collection, and the model and key of a row, "" of none.
 _Place = tuple[int, str, str]
 
 
-class PlacingError(ValueError):
-    """Documents cannot be placed so; the message can be shown to people."""
+class PlacingError(DocumentError):
+    """Documents cannot be placed so, or a collection cannot be so; the message can be shown to people."""
+
+
+class RowName(NamedTuple):
+    """A row of the project by its model, as `app.Model`, and its primary key as text."""
+
+    model: str
+    key: str
 
 
 @transaction.atomic
@@ -34,8 +39,8 @@ def place_documents(
     """Put documents of a tenant into a collection, out of any other; without one, all may read them.
 
     Args:
-        row: a row of the project that the documents come from: only who may see it may read them. None: they come from
-            none. Unless it is given, each stays with its row.
+        row: a row of the project that the documents come from, or its `RowName`: only who may see it may read them.
+            None: they come from none. Unless it is given, each stays with its row.
 
     Returns:
         How many were not there before.
@@ -84,8 +89,14 @@ def _place(collection: models.Model | None, row: Any, before: CollectedDocument 
     if collection is None:
         return None
     if row is not KEEP_ROW:
-        return (collection.pk, "", "") if row is None else (collection.pk, row._meta.label, str(row.pk))
+        return (collection.pk, *_row_name(row))
     return (collection.pk, before.row_model, before.row_key) if before is not None else (collection.pk, "", "")
+
+
+def _row_name(row: Any) -> tuple[str, str]:
+    if row is None:
+        return ("", "")
+    return (row.model, row.key) if isinstance(row, RowName) else (row._meta.label, str(row.pk))
 
 
 def _place_of(entry: CollectedDocument | None) -> _Place | None:
