@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.tenant_scope import TenantForm
+from assistant.contrib.panel.admin.assistants.document_upload import UploadingAdmin
 from assistant.contrib.panel.services.document_trust import trust_documents
 from assistant.models import Document
 from assistant.services.files.reader_turns import Uploader
@@ -60,7 +61,7 @@ class DocumentForm(TenantForm):
             cleaned["title"], cleaned["text"] = draft.title, draft.text
 
 
-class DocumentAdmin(TenantScopedAdmin):
+class DocumentAdmin(UploadingAdmin):
     """Documents that a tenant's assistants can search and quote."""
 
     form = DocumentForm
