@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assistant.contrib.data.exposing import expose
     from assistant.contrib.data.exposing_views import expose_viewset
+    from assistant.contrib.data.knowledge_sources import KnowledgeSource
 
-__all__ = ["expose", "expose_viewset"]
-_MODULES = {"expose": "exposing", "expose_viewset": "exposing_views"}
+__all__ = ["KnowledgeSource", "expose", "expose_viewset"]
+_MODULES = {"KnowledgeSource": "knowledge_sources", "expose": "exposing", "expose_viewset": "exposing_views"}
 
 
 def __getattr__(name: str) -> Any:

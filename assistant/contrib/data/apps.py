@@ -16,6 +16,9 @@ class DataConfig(OptionalApp):
         from assistant.contrib.data.exposing_views import declared_viewsets
         from assistant.contrib.data.scopes import REST
         from assistant.services import composer_parts
+        from assistant.contrib.data.services import row_signals
+        from assistant.services.jobs import jobs
+        from assistant.services.knowledge.reach import narrow_with
         from assistant.services.knowledge.visible_rows import see_rows_with
         from assistant.services.runs.input import added_options
         from assistant.services.tenancy import scopes
@@ -28,6 +31,10 @@ class DataConfig(OptionalApp):
             make="assistant.contrib.data.services.rows_on_screen.rows_on_screen",
         )
         scopes.add_rules(rest=REST)
+        # Also where no source is declared any more: what was made of rows before stays with them.
+        narrow_with("assistant.contrib.data.services.row_documents.narrowing_of")
+        jobs.handled_in("assistant.contrib.data.services.row_changes")
+        row_signals.connect()
 
         if declared_viewsets():
             self.packages = {"drf_spectacular": "api-docs"}

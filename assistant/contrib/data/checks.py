@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage, register
 @register()
 def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about models and columns that are not offered, and why."""
+    from assistant.contrib.data.knowledge_sources import declared_sources
     from assistant.contrib.data.services.plans import plans
     from assistant.contrib.data.services.structure import exposed_views
 
@@ -26,4 +27,14 @@ def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         if view.problem:
             found.append(checks.Warning(f"{view.label} is not offered: {view.problem}.", id="assistant_data.W001"))
         found += [checks.Warning(f"{view.label}.{reason}.", id="assistant_data.W002") for reason in view.left_out]
+    offered = {plan.model for plan in plans() if not plan.problem}
+    found += [
+        checks.Warning(
+            f"Nobody finds the rows of {source.label} as knowledge: the model is not exposed.",
+            hint="expose() says who may see a row; its tools stay off until they are switched on.",
+            id="assistant_data.W003",
+        )
+        for source in declared_sources()
+        if source.model not in offered
+    ]
     return found

@@ -1,10 +1,13 @@
-"""What an operator has decided about the deployment's reach."""
+"""What an operator has decided about the deployment's reach, and the documents that are made of the project's rows."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from assistant.models.knowledge import Document
+from assistant.models.tenants import Tenant
 
 
 class ReachReview(models.Model):
@@ -26,3 +29,21 @@ class ReachReview(models.Model):
 
     def __str__(self) -> str:
         return f"{self.created_at:%Y-%m-%d %H:%M} UTC"
+
+
+class RowDocument(models.Model):
+    """A document that a `KnowledgeSource` has made of a row of the project: only who may see the row finds it."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="+")
+    row_model = models.CharField(max_length=200, help_text=_("Of the row: app.Model."))
+    row_key = models.CharField(max_length=200, help_text=_("The row's primary key."))
+    digest = models.CharField(max_length=64, help_text=_("Of the title and text that were read from the row."))
+
+    class Meta:
+        verbose_name = _("document of a row")
+        verbose_name_plural = _("documents of rows")
+        constraints = [models.UniqueConstraint(fields=["tenant", "row_model", "row_key"], name="one_document_per_row")]
+
+    def __str__(self) -> str:
+        return f"{self.row_model} {self.row_key}"

@@ -49,22 +49,37 @@ class Rule(Protocol):
         ...
 
 
-_rule: str | None = None
+_rules: list[str] = []
 
 
-def narrow_with(rule: str | None) -> None:
-    """Have a rule decide which documents somebody may find.
+def narrow_with(rule: str) -> None:
+    """Have a rule decide, beside any others, which documents somebody may find: those that all of them leave.
 
     Args:
-        rule: the dotted name of a `Rule`, which is imported with the first search; None ends it.
+        rule: the dotted name of a `Rule`, which is imported with the first search.
     """
-    global _rule  # noqa: PLW0603 - of the whole process
-    _rule = rule
+    if rule not in _rules:
+        _rules.append(rule)
+
+
+def narrow_no_longer_with(rule: str) -> None:
+    """Have a rule decide nothing any more."""
+    _rules.remove(rule)
 
 
 def has_rule() -> bool:
     """Return whether a rule decides what somebody may find."""
-    return _rule is not None
+    return bool(_rules)
+
+
+def _narrowed(context: ToolContext) -> Narrowing | None:
+    """Return what all rules leave; None if nothing is kept from anybody."""
+    asked = (cast(Rule, import_string(rule))(context) for rule in _rules)
+    found = [narrowing for narrowing in asked if narrowing is not None]
+    if len(found) <= 1:
+        return found[0] if found else None
+    conditions = tuple(condition for one in found for condition in one.conditions)
+    return Narrowing(conditions, " & ".join(one.name for one in found), " & ".join(one.version for one in found))
 
 
 class Reach:
@@ -146,8 +161,7 @@ class Reach:
 
 def reach_of(context: ToolContext) -> Reach:
     """Return what the tenant, user and assistant of a context may find now."""
-    narrowing = None if _rule is None else cast(Rule, import_string(_rule))(context)
-    return Reach(context.tenant.pk, narrowing)
+    return Reach(context.tenant.pk, _narrowed(context))
 
 
 def reach_of_member(member: Member, *, assistant: str = "") -> Reach:

@@ -10,6 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('assistant', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -27,6 +28,22 @@ class Migration(migrations.Migration):
                 'verbose_name': 'review of the reach',
                 'verbose_name_plural': 'reviews of the reach',
                 'ordering': ['-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='RowDocument',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('row_model', models.CharField(help_text='Of the row: app.Model.', max_length=200)),
+                ('row_key', models.CharField(help_text="The row's primary key.", max_length=200)),
+                ('digest', models.CharField(help_text='Of the title and text that were read from the row.', max_length=64)),
+                ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.document')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+            ],
+            options={
+                'verbose_name': 'document of a row',
+                'verbose_name_plural': 'documents of rows',
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'row_model', 'row_key'), name='one_document_per_row')],
             },
         ),
     ]

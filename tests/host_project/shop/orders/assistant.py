@@ -1,8 +1,9 @@
 """How the assistant reads companies, and what it may find."""
 
-from assistant.contrib.data import expose, expose_viewset
+from assistant.contrib.data import KnowledgeSource, expose, expose_viewset
 from assistant.hosting import HostTenants, TenantValues
-from orders.models import Country, Customer, Line, Order, Payment, Stray
+from django.db.models import Q
+from orders.models import Article, Country, Customer, Line, Order, Payment, Stray
 from orders.views import OrderViewSet
 
 
@@ -24,6 +25,10 @@ def not_hidden(customers, context):
     return customers.exclude(name="Hidden")
 
 
+def for_the_reader(articles, context):
+    return articles.filter(Q(reader=None) | Q(reader=context.user.id))
+
+
 expose(
     Order,
     fields=[
@@ -40,6 +45,8 @@ expose(Line, fields=["article", "pieces", "order", "order__number", "order__cust
 expose(Payment, fields=["amount", "iban"])
 expose(Country, fields=["code", "name"], plural="countries")
 expose(Stray, fields=["text"])
+expose(Article, fields=["title"], visible_to=for_the_reader)
+KnowledgeSource(Article.objects.published(), text="body", title="title", kind="html")
 expose_viewset(
     OrderViewSet,
     actions=[

@@ -106,6 +106,29 @@ class Payment(models.Model):
     iban = models.CharField(max_length=34, default="")
 
 
+class Articles(models.QuerySet):
+    def published(self):
+        return self.filter(is_published=True)
+
+
+class Article(models.Model):
+    """A page of the company's handbook."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    company = models.ForeignKey(Company, on_delete=models.CASCADE)
+    title = models.CharField(max_length=100)
+    body = models.TextField()
+    is_published = models.BooleanField(default=True)
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, help_text="For them alone"
+    )
+
+    objects = Articles.as_manager()
+
+    def __str__(self):
+        return self.title
+
+
 class Stray(models.Model):
     """Forgotten in the description of tenants."""
 
