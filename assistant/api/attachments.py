@@ -21,7 +21,7 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
 from assistant.api.files import readable_over_http
 from assistant.api.openapi import operation
-from assistant.api.parsers import OneForm
+from assistant.api.parsers import OneFormat
 from assistant.api.serializers import ApiSerializer, Error
 from assistant.models import Attachment
 from assistant.services.db.threads import in_database
@@ -81,6 +81,15 @@ class AttachmentIn(ApiSerializer):
     constraints = {"propertyNames": {}, "additionalProperties": {}}
 
     file = serializers.FileField()
+
+
+class OneForm(OneFormat):
+    """Reads forms with files in place of JSON."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        """Return the parser of forms for a form, None for any other type."""
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return parsers[0] if kind == "multipart/form-data" else None
 
 
 class _AttachmentView(CrossOriginView):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.db.models.functions import Length
+from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assistant.api.attachments import file_of, refusal_of_file
+from assistant.api.attachments import OneForm, file_of, refusal_of_file
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, validated, validated_query
 from assistant.api.fields import Flag, QueryFlag, Text
 from assistant.api.openapi import POSITIVE_INTEGER, describe_parameter, operation
-from assistant.api.parsers import OneForm
 from assistant.api.serializers import ApiSerializer, Error
 from assistant.models import Document, Tenant
 from assistant.services.db.threads import in_database
@@ -169,7 +169,7 @@ class Documents(AsyncTenantView):
     async def post(self, request: Request) -> Response:
         require_admin(self.member)
         file = await asyncio.to_thread(file_of, request)
-        given = validated(DocumentIn, request.data.dict())
+        given = validated(DocumentIn, cast(QueryDict, request.data).dict())
         try:
             read = partial(read_file, file, uploader=Uploader.of(self.member))
             content = await in_reader(self.member, read)

@@ -96,12 +96,3 @@ class OneFormat(BaseContentNegotiation):
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
-
-
-class OneForm(OneFormat):
-    """Reads forms with files in place of JSON."""
-
-    def select_parser(self, request: Any, parsers: Any) -> Any:
-        """Return the parser of forms for a form, None for any other type."""
-        kind = (request.content_type or "").partition(";")[0].strip().lower()
-        return parsers[0] if kind == "multipart/form-data" else None

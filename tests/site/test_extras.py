@@ -36,7 +36,7 @@ OF_EXTRAS = (
 EXTRAS = (
     "redis", "mcp", "mcp_types", "pypdf", "mammoth", "python_calamine", "markdownify", "uvicorn", "websockets",
     "cronsim", "prometheus_client", "drf_spectacular", "drf_spectacular_sidecar", "aiohttp", "pygments",
-    "opentelemetry", "django_stubs_ext", "tzdata", "jsonschema", "yaml",
+    "opentelemetry", "django_stubs_ext", "tzdata", "jsonschema", "yaml", "rapidocr", "PIL",
 )  # fmt: skip
 # A site of the core where no extra can be imported: its addresses and its server's application load, and a turn runs.
 WITHOUT = f"""
@@ -238,7 +238,7 @@ def test_apps_name_extras_that_there_are() -> None:
 
 def test_all_names_every_extra_but_databases_and_models() -> None:
     (line,) = PROJECT["optional-dependencies"]["all"]
-    others = {"all", "demo", "postgres", "local-model", "embeddings", "local-embeddings", "anthropic", "google"}
+    others = {"all", "demo", "postgres", "local-model", "embeddings", "local-embeddings", "ocr", "anthropic", "google"}
     assert Requirement(line).extras == {*PROJECT["optional-dependencies"]} - others
 
 

@@ -15,8 +15,8 @@ class DataConfig(OptionalApp):
         from assistant.contrib.data.exposing import declared
         from assistant.contrib.data.exposing_views import declared_viewsets
         from assistant.contrib.data.scopes import REST
-        from assistant.services import composer_parts
         from assistant.contrib.data.services import row_signals
+        from assistant.services import composer_parts
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.reach import narrow_with
         from assistant.services.knowledge.visible_rows import see_rows_with

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_noop
 
 from assistant.models import Attachment
 from assistant.services import metrics
-from assistant.services.files import office_worker, pdf_worker
+from assistant.services.files import ocr_worker, office_worker, pdf_worker
 from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
 from assistant.services.files.reader_turns import FairPlaces, KnownFiles, ReaderSeconds, Uploader
 from assistant.toolkit.processes.child import (
@@ -34,14 +34,20 @@ logger = logging.getLogger(__name__)
 
 MAX_CHARACTERS = 2_000_000
 MAX_PAGES = 1000
+# Pages of a scan, of which each takes about a second to recognise.
+MAX_SCANNED_PAGES = 100
 # A result in UTF-8, with its first line.
 _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
 # Readers run at a lower priority than the server's event loop.
 _NICENESS = 10
-_PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
+_PDF, _OFFICE, _OCR = Path(pdf_worker.__file__), Path(office_worker.__file__), Path(ocr_worker.__file__)
 # What they import in their processes.
-_PACKAGES = {_PDF: ("pypdf",), _OFFICE: ("mammoth", "python_calamine", "markdownify")}
-SLOW, MEMORY, BUSY, QUOTA = "slow", "memory", "busy", "quota"
+_PACKAGES = {
+    _PDF: ("pypdf",),
+    _OFFICE: ("mammoth", "python_calamine", "markdownify"),
+    _OCR: ("pypdf", "rapidocr", "onnxruntime", "PIL"),
+}
+SLOW, MEMORY, BUSY, QUOTA, SCAN = "slow", "memory", "busy", "quota", "scan"
 # By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
     SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),
@@ -66,6 +72,21 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
         gettext_noop("The file holds no text, only pictures of it. Run text recognition on it first."),
     ),
     pdf_worker.BOMB: ("file_too_large", gettext_noop("The file unpacks to more than can be read.")),
+    SCAN: (
+        "file_unreadable",
+        gettext_noop(
+            "The file is a scan: it holds pictures of pages and no text. Run text recognition on it first, or ask the "
+            "server's operators to install tenant-assistant[ocr], which reads scans."
+        ),
+    ),
+    ocr_worker.TOO_MANY_PAGES: (
+        "file_too_large",
+        gettext_noop("The file is a scan of more than %(scanned)s pages. Split it into smaller files."),
+    ),
+    ocr_worker.EMPTY: (
+        "file_unreadable",
+        gettext_noop("The file is a scan, and no words were recognised in its pictures."),
+    ),
 }
 _NO_TEXT = gettext_noop("The document has no text.")
 
@@ -77,6 +98,8 @@ def read_text(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans
     Args:
         uploader: whose file it is: groups take turns, and what reading takes is counted.
         takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
+
+    Scanned PDFs are recognised where the extra `ocr` is installed, unless scans are taken as they are.
 
     A parsed file can take `ASSISTANT_FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
     transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.
@@ -115,6 +138,8 @@ def _parsed(
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
     outcome, text = _outcome(worker, head, content, uploader)
+    if outcome == pdf_worker.EMPTY and worker is _PDF and not takes_empty:
+        outcome, text = _recognised(content, uploader)
     metrics.counting().count_file(outcome)
     if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
@@ -122,6 +147,18 @@ def _parsed(
             raise FileRefused("file_unreadable", _(_NO_TEXT))
         raise _refused(outcome)
     return text
+
+
+def reads_scans() -> bool:
+    """Return whether scanned PDFs are recognised here: the extra is installed, and no setting switches it off."""
+    return settings.ASSISTANT_OCR_SECONDS > 0 and all(find_spec(name) is not None for name in _PACKAGES[_OCR])
+
+
+def _recognised(content: bytes, uploader: Uploader) -> tuple[str, str]:
+    if not reads_scans():
+        return SCAN, ""
+    head = json.dumps({"pages": MAX_SCANNED_PAGES, "characters": MAX_CHARACTERS}).encode()
+    return _outcome(_OCR, head, content, uploader)
 
 
 def no_text() -> FileRefused:
@@ -141,7 +178,11 @@ def busy() -> FileRefused:
 
 def _refused(outcome: str) -> FileRefused:
     code, sentence = _REASONS[outcome]
-    numbers = {"pages": MAX_PAGES, "characters": number_format(MAX_CHARACTERS, force_grouping=True)}
+    numbers = {
+        "pages": MAX_PAGES,
+        "scanned": MAX_SCANNED_PAGES,
+        "characters": number_format(MAX_CHARACTERS, force_grouping=True),
+    }
     return FileRefused(code, _(sentence) % numbers)
 
 
@@ -169,9 +210,11 @@ def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> t
 
 
 def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
+    is_scan = worker is _OCR
+    memory = settings.ASSISTANT_OCR_MEMORY_MB if is_scan else settings.ASSISTANT_FILE_READ_MEMORY_MB
     limits = ChildLimits(
-        seconds=settings.ASSISTANT_FILE_READ_SECONDS,
-        memory_bytes=settings.ASSISTANT_FILE_READ_MEMORY_MB * 1024**2,
+        seconds=settings.ASSISTANT_OCR_SECONDS if is_scan else settings.ASSISTANT_FILE_READ_SECONDS,
+        memory_bytes=memory * 1024**2,
         output_bytes=_MAX_OUTPUT,
         niceness=_NICENESS,
     )

@@ -71,7 +71,7 @@ def test_a_file_is_known_by_its_content_and_read(name: str, content: bytes, kind
         ("a.doc", samples.OLD_OFFICE, "file_type", "an old Office file"),
         ("a.docx", samples.ENCRYPTED_DOCX, "file_encrypted", "The file is encrypted"),
         ("a.pdf", make_pdf("Secret", password="x"), "file_encrypted", "The file is encrypted"),
-        ("a.pdf", make_pdf(""), "file_unreadable", "holds no text"),
+        ("a.pdf", make_pdf(""), "file_unreadable", "is a scan"),
         ("a.pdf", samples.PDF[:300], "file_unreadable", "The file is broken"),
         ("a.docx", samples.make_docx(), "file_unreadable", "has no text"),
         ("a.docx", NO_WORDS, "file_unreadable", "broken"),

@@ -39,7 +39,7 @@ def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind:
     ("name", "content", "problem"),
     [
         ("a.pdf", make_pdf("Secret", password="x"), "The file is encrypted"),
-        ("a.pdf", make_pdf(""), "The file holds no text"),
+        ("a.pdf", make_pdf(""), "The file is a scan"),
         ("a.pdf", b"%PDF-1.7\nbroken", "The file is broken"),
         ("a.pdf", b"no PDF at all", "named .pdf, but its content is something else"),
         ("a.pdf", make_pdf("Page")[:300], "The file is broken"),

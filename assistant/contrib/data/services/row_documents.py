@@ -105,8 +105,8 @@ def sync_key(*, tenant_id: int, label: str, key: str) -> None:
 
 def sync_row(*, source: KnowledgeSource, tenant: Tenant, row: Any) -> None:
     """Store the document of a row if its title or text has changed; one that cannot be a document is logged."""
-    key = str(row.pk)
-    entry = RowDocument.objects.filter(tenant=tenant, row_model=source.label, row_key=key).first()
+    number = str(row.pk)
+    entry = RowDocument.objects.filter(tenant=tenant, row_model=source.label, row_key=number).first()
     try:
         title = " ".join(source.title_of(row).split())
         text = source.text_of(row)
@@ -116,13 +116,13 @@ def sync_row(*, source: KnowledgeSource, tenant: Tenant, row: Any) -> None:
         if entry is not None and entry.digest == digest:
             return
         content = _content(source, text, tenant)
-        wanted = RowDocument(tenant=tenant, row_model=source.label, row_key=key, digest=digest)
-        _store(source, wanted, entry, title or f"{source.model._meta.verbose_name} {key}", content)
+        wanted = RowDocument(tenant=tenant, row_model=source.label, row_key=number, digest=digest)
+        _store(source, wanted, entry, title or f"{source.model._meta.verbose_name} {number}", content)
     except DocumentError as exc:
-        logger.warning("%s %s of tenant %s is not found by assistants: %s", source.label, key, tenant.slug, exc)
+        logger.warning("%s %s of tenant %s is not found by assistants: %s", source.label, number, tenant.slug, exc)
         _forget(tenant, entry)
     except Exception:
-        logger.exception("%s %s of tenant %s cannot be read", source.label, key, tenant.slug)
+        logger.exception("%s %s of tenant %s cannot be read", source.label, number, tenant.slug)
         _forget(tenant, entry)
 
 
