@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import sys
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -42,6 +41,7 @@ from assistant.client.turns import (
     check_decisions,
     context_of,
     execute_calls,
+    observed,
     stream_text,
     stream_typed,
     thread_id_of,
@@ -66,11 +66,8 @@ from assistant.mcp_client import LogLevel
 from assistant.toolkit import ToolContext
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.results import ResultConverter, takes_type
-from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
-
-_spans = LazyModule("assistant.client.spans.turns")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
@@ -435,7 +432,9 @@ class ChatClient(Generic[Deps]):
             stored = ()
             store = None
         before = history_of(settings["history"]) if "history" in settings else ()
-        new = with_files((*before, *messages_of(message)), settings.get("files", ()))
+        new = (*before, *messages_of(message))
+        if "files" in settings:
+            new = with_files(new, settings["files"])
         sent = (*stored, *new)
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
@@ -479,10 +478,7 @@ class ChatClient(Generic[Deps]):
             spent_seconds=time.monotonic() - began,
         )
         until = began + (limits.seconds or math.inf)
-        turn = Turn(plan, journal, sent, new, store, key, until)
-        # Spans are only collected by programs that have imported OpenTelemetry.
-        spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
-        return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn
+        return await observed(Turn(plan, journal, sent, new, store, key, until))
 
     def _filled(
         self, system: str | PromptTemplate, message: Prompt, variables: Mapping[str, Any]

@@ -21,7 +21,7 @@ from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.definition.augmentation import takes_fields
 from assistant.toolkit.definition.context_annotations import is_context
 from assistant.toolkit.definition.results import ResultConverter
-from assistant.toolkit.definition.settings import has_config_functions
+from assistant.toolkit.definition.settings import calls_functions
 from assistant.toolkit.definition.tool import tools_of
 from assistant.toolkit.registry import tools_in
 from assistant.toolkit.unknown_options import meant_by
@@ -197,7 +197,7 @@ class ToolSources:
         self._names_wait = len(self._ready) < len(self._sources)
         self._defaults = {tool.name: tool for tool in self._ready if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
-        ready = (tool for tool in self._defaults.values() if not has_config_functions(tool))
+        ready = (tool for tool in self._defaults.values() if tool.config is None or not calls_functions(tool.config))
         FixedToolset(ready, configs=configs, secrets=secrets)
         # What names tools that have settings or secrets, and by which option.
         self._named = {**dict.fromkeys(configs or (), "configs"), **dict.fromkeys(secrets or (), "secrets")}
@@ -240,12 +240,12 @@ class ToolSources:
             self._tell_names(tools, has_all=is_fixed)
         if self._converter is not None:
             tools = [self._converted(tool) for tool in tools]
-        fields = await self._fields(context)
+        fields = None if self._augmentation is None else await self._fields(self._augmentation, context)
         if fields is not None:
             tools = augmented(tools, fields)
         check_deps(tools, context.deps)
         make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
-        if any(map(has_config_functions, tools)):
+        if any(tool.config is not None and calls_functions(tool.config) for tool in tools):
             toolset = await called(HandedIn(make, (), "config", "ChatClient", FixedToolset))
         else:
             toolset = make()
@@ -286,11 +286,11 @@ class ToolSources:
                     ", ".join(known) or "none",
                 )
 
-    async def _fields(self, context: ToolContext[Any]) -> type[BaseModel] | None:
+    async def _fields(self, augmentation: Augmentations, context: ToolContext[Any]) -> type[BaseModel] | None:
         """Return the augmentation of a call; a function of the context says it. Raises what that raises."""
-        if self._augmentation is None or isinstance(self._augmentation, type):
-            return self._augmentation
-        fields = await called(HandedIn(self._augmentation, (context,), "augmentation", "ChatClient"))
+        if isinstance(augmentation, type):
+            return augmentation
+        fields = await called(HandedIn(augmentation, (context,), "augmentation", "ChatClient"))
         if fields is None or (isinstance(fields, type) and issubclass(fields, BaseModel)):
             return fields
         raise InvalidTool(f"augmentation of ChatClient gave {fields!r}, which is no pydantic model.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -26,7 +27,9 @@ from assistant.core.values.events import Event, TextMessageContent
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.untrusted import ReadText
 from assistant.toolkit import TenantInfo, ToolContext, UserInfo
+from assistant.toolkit.lazy_module import LazyModule
 
+_spans = LazyModule("assistant.client.spans.turns")
 Info = TypeVar("Info", TenantInfo, UserInfo)
 
 
@@ -112,6 +115,15 @@ class Turn:
     def reply(self) -> ChatReply[Any]:
         """Return the reply of a turn that has run. Raises `RunFailed`."""
         return reply_of(self.plan, self.sent, self.transcript, self.journal)
+
+
+async def observed(turn: Turn) -> Turn:
+    """Return the turn with spans around it, in programs that have set up OpenTelemetry."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return turn
+    watched: Turn = (await _spans.get()).with_spans(turn)
+    return watched
 
 
 class ReplyStream:

@@ -8,10 +8,10 @@ from threading import Lock
 
 from cachetools import LRUCache, cached
 
-from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.deadline import TimeSlice
 from assistant.core.values.events import Event
+from assistant.core.values.messages import without_part
 from assistant.markdown.block_splitter import BlockSplitter
 from assistant.markdown.cut_text import close_marks
 from assistant.markdown.render import MAX_CODE_BLOCK_CHARACTERS, render_block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,7 @@ FORMATS: dict[str, WireFormat] = {
 }
 
 
+@cache
 def model_class(wire_format: str) -> Any:
     """Return the class of the models that speak a wire format, imported now. Raises `KeyError` for an unknown one."""
     return __getattr__(FORMATS[wire_format].class_name)

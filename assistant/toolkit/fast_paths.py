@@ -24,15 +24,14 @@ _settings = {"enabled": True}
 def configure(*, enabled: bool) -> None:
     """Switch all fast paths on or off; on is the default."""
     _settings["enabled"] = enabled
-
-
-def is_used(name: str) -> bool:
-    """Whether to use the fast path with this name, a key of `TESTED_VERSIONS`."""
-    return _settings["enabled"] and _is_tested(name)
+    is_used.cache_clear()
 
 
 @cache
-def _is_tested(name: str) -> bool:
+def is_used(name: str) -> bool:
+    """Whether to use the fast path with this name, a key of `TESTED_VERSIONS`."""
+    if not _settings["enabled"]:
+        return False
     package, tested = TESTED_VERSIONS[name]
     installed = version(package)
     if ".".join(installed.split(".")[:2]) in tested:

@@ -9,7 +9,7 @@ from typing import Any
 from assistant.toolkit.calls.call import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.definition.failures import decide
-from assistant.toolkit.definition.settings import given_config, given_secrets, has_config_functions
+from assistant.toolkit.definition.settings import calls_functions, given_config, given_secrets
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.unknown_options import lists_options
@@ -95,7 +95,7 @@ class ToolTester:
 
 
 def _config(tool: Tool, given: Any) -> Any:
-    if not has_config_functions(tool) or not _has_loop():
+    if tool.config is None or not calls_functions(tool.config) or not _has_loop():
         return given_config(tool, given)
     with ThreadPoolExecutor(1) as pool:  # as in a run, where they may query the database
         return pool.submit(given_config, tool, given).result()

@@ -12,9 +12,8 @@ from assistant.toolkit import fast_paths
 
 @pytest.fixture(autouse=True)
 def _afresh() -> Iterator[None]:
-    fast_paths._is_tested.cache_clear()
+    fast_paths.configure(enabled=True)
     yield
-    fast_paths._is_tested.cache_clear()
     fast_paths.configure(enabled=True)
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=38, functions=108, moves=91),
-    "message with a tool": Counts(files=123, functions=630, moves=442),
-    "approval asked": Counts(files=117, functions=558, moves=398),
-    "approval answered": Counts(files=133, functions=622, moves=452),
+    "handshake": Counts(files=37, functions=107, moves=90),
+    "message with a tool": Counts(files=115, functions=613, moves=423),
+    "approval asked": Counts(files=112, functions=544, moves=383),
+    "approval answered": Counts(files=125, functions=604, moves=436),
     "upload": Counts(files=53, functions=160, moves=121),
     "REST list": Counts(files=43, functions=107, moves=71),
-    "ChatClient": Counts(files=49, functions=256, moves=186),
+    "ChatClient": Counts(files=39, functions=233, moves=164),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
-    "MCP call": Counts(files=88, functions=306, moves=224),
+    "MCP call": Counts(files=85, functions=300, moves=221),
     "widget token": Counts(files=52, functions=125, moves=89),
-    "Responses": Counts(files=144, functions=565, moves=433),
+    "Responses": Counts(files=137, functions=551, moves=418),
 }
 
 # Extensions, and other modules of what only some turns need: branches, results that come later, questions of running

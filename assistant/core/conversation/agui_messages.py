@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from assistant.core.conversation.drafts import REASONING_SUFFIX
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
-from assistant.core.values.messages import Message
+from assistant.core.values.messages import REASONING_SUFFIX, Message
 
 # Who issues the ids of files: this server.
 FILE_PROVIDER = "tenant-assistant"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import SUPERSEDED, cut_message, result_id
+from assistant.core.conversation.turn_endings import SUPERSEDED, cut_message
 from assistant.core.values.events import Event, ToolCallResult
-from assistant.core.values.messages import Message
+from assistant.core.values.messages import Message, result_id
 
 NOT_STARTED = "Not run: the server stopped first."
 

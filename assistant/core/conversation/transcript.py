@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft, without_part
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.conversation.turn_endings import (
     NO_RESULT,
@@ -17,13 +16,12 @@ from assistant.core.conversation.turn_endings import (
     CloseReason,
     Start,
     end_of,
-    result_id,
 )
 from assistant.core.values import events
 from assistant.core.values.citations import Citation
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
-from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.core.values.messages import REASONING_SUFFIX, Message, ToolCall, Usage, result_id, without_part
 from assistant.core.values.timeline import Timeline
 from assistant.core.values.untrusted import NOTHING_READ, ReadText, bounded_sources
 from assistant.toolkit import Media
@@ -193,7 +191,8 @@ class Transcript:
             sources: where untrusted text in it came from.
         """
         self._recorded_results[call_id] = content
-        self.mark_result(call_id, sources)
+        if sources:
+            self.mark_result(call_id, sources)
 
     def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
         """Declare where untrusted text in the result of a call comes from, before its event is applied."""
@@ -309,3 +308,91 @@ class Transcript:
         }
         transcript.extension_states = dict(state.get("extensions", {}))
         return transcript
+
+
+class Draft:
+    """An assistant's message that is being streamed.
+
+    `open` counts its parts (text, reasoning, calls) that have started and not ended.
+    """
+
+    __slots__ = (
+        "_complete", "calls", "cut_reason", "id", "is_cut", "is_superseded", "open", "provider_state", "reasoning",
+        "sources", "text",
+    )  # fmt: skip
+
+    def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
+        self.id = message_id
+        self.sources = sources
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: list[CallDraft] = []
+        self.open = 0
+        self.is_cut = self.is_superseded = False
+        self.cut_reason = ""
+        self.provider_state = ""
+        self._complete: Message | None = None
+
+    def begin(self) -> None:
+        """Open a part of the message."""
+        self.open += 1
+        self._complete = None
+
+    def keep_state(self, provider_state: str) -> None:
+        """Add what the provider gave with the message."""
+        self.provider_state = provider_state
+        self._complete = None
+
+    def cut(self, reason: str) -> None:
+        """Mark the message as cut off, for a reason of the `message.cut` event."""
+        self.is_cut = True
+        self.cut_reason = reason
+
+    def message(self) -> Message:
+        """Return the message so far. Once it is complete, each call returns the same object."""
+        if self._complete is None or self.open or self.is_cut:
+            message = self._make()
+            self._complete = None if self.open or self.is_cut else message
+            return message
+        return self._complete
+
+    def _make(self) -> Message:
+        return Message(
+            "assistant",
+            "".join(self.text),
+            id=self.id,
+            tool_calls=tuple(call.tool_call() for call in self.calls),
+            reasoning="".join(self.reasoning),
+            is_partial=self.is_cut or self.open > 0,
+            sources=self.sources,
+            provider_state=self.provider_state,
+            is_superseded=self.is_superseded,
+            cut_reason=self.cut_reason,
+        )
+
+    def restore(self, message: Message) -> None:
+        """Continue from a message that `message` returned."""
+        self._complete = None
+        self.text = [message.content]
+        self.reasoning = [message.reasoning]
+        self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
+        self.is_cut = message.is_partial
+        self.is_superseded = message.is_superseded
+        self.cut_reason = message.cut_reason
+        self.sources = message.sources
+        self.provider_state = message.provider_state
+
+
+class CallDraft:
+    """A tool call whose arguments are being streamed."""
+
+    __slots__ = ("arguments", "draft", "id", "name")
+
+    def __init__(self, draft: Draft, call_id: str, name: str, arguments: str = "") -> None:
+        self.draft = draft
+        self.id = call_id
+        self.name = name
+        self.arguments = [arguments] if arguments else []
+
+    def tool_call(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.arguments))

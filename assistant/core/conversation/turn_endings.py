@@ -46,11 +46,6 @@ NO_RESULT: Mapping[str, str] = {
 }
 
 
-def result_id(call_id: str) -> str:
-    """Return the id of the message that holds a call's result; one call has one."""
-    return f"{call_id}-result"
-
-
 def cut_message(message_id: str, reason: str) -> events.Custom:
     """Return the event that marks an ended message as incomplete, as not of the requested type, or as superseded."""
     return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
@@ -157,17 +152,19 @@ def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str
     )
 
 
-def cut_short(reply: Reply, message_id: str) -> Event | None:
-    """Return the `message.cut` event of an answer that was cut short; None for a complete one.
+# Finish reasons of answers without calls that were cut short.
+CUT_SHORT = frozenset({"length", "content_filter"})
+
+
+def cut_short(reply: Reply, message_id: str) -> Event:
+    """Return the `message.cut` event of an answer without calls that is empty or was cut short.
 
     Raises:
         TurnFailed: the model reached its token limit before it wrote any text.
         ModelError: the answer is empty, or the provider withheld it.
     """
-    if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
-        if not (reply.tool_calls or reply.text):
-            raise ModelError(gettext_noop("The model gave an empty answer."), kind="empty")
-        return None
+    if reply.finish_reason not in CUT_SHORT:
+        raise ModelError(gettext_noop("The model gave an empty answer."), kind="empty")
     if not reply.text:
         if reply.finish_reason == "length":
             raise TurnFailed(gettext("The model used up its limit of tokens before it answered."), "limit_reached")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from assistant.core.conversation.drafts import REASONING_SUFFIX, part_id
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.answer_reader import AnswerReader
 from assistant.core.llm.protocol import (
@@ -21,7 +20,7 @@ from assistant.core.llm.protocol import (
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import JsonStream
-from assistant.core.values.messages import Reply, ToolCall
+from assistant.core.values.messages import REASONING_SUFFIX, Reply, ToolCall, part_id
 from assistant.toolkit import Tool
 from assistant.toolkit.calls.arguments import decoded_once
 

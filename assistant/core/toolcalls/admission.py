@@ -17,7 +17,7 @@ from assistant.core.values.pricing import MILLIONTHS
 from assistant.toolkit import InvalidArguments, Tool, ToolContext, ToolError
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.gate import HandedIn, NoAnswer, ask
-from assistant.toolkit.definition.conditions import is_offered, offered_tools
+from assistant.toolkit.definition.conditions import offered_tools
 from assistant.toolkit.definition.questions import Question
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.schema.form import label_of
@@ -181,7 +181,7 @@ async def _check(
     if tool is None:
         sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context, settings)}"
         return _not_run(call, "refused", sentence, admission)
-    if admission.policy == "off" or tool.is_provider_side or not await is_offered(tool, context):
+    if admission.policy == "off" or tool.is_provider_side or not await offered_tools([tool], context):
         off = admission.switched_off
         reason = admission.outage if off is None else off.for_model
         why = f" {reason}" if reason else ""

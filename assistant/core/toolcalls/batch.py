@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.core.conversation.turn_endings import ask_person, result_id
+from assistant.core.conversation.turn_endings import ask_person
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
 from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (
@@ -26,7 +26,7 @@ from assistant.core.toolcalls.protocols import (
 )
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, Interrupt, ToolCallResult
-from assistant.core.values.messages import ToolCall
+from assistant.core.values.messages import ToolCall, result_id
 from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.schema.form import label_of
@@ -133,7 +133,8 @@ class Batch:
             self._is_recorded = True
             await self._record()
         finally:
-            await self._stop(tasks)
+            if not self._is_recorded:
+                await self._stop(tasks)
 
     async def _plan_all(self) -> None:
         """Settle what is known of calls that waited, and plan the others."""
@@ -217,7 +218,8 @@ class Batch:
                 outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)
                 # What the tool itself has declared, and what the assistants that it asked have read, come on top.
                 declared = self.environment.transcript.sources_of_result(planned.call.id)
-                outcome = replace(outcome, sources=bounded_sources((*declared, *outcome.sources)))
+                if declared or outcome.sources:
+                    outcome = replace(outcome, sources=bounded_sources((*declared, *outcome.sources)))
                 if outcome.media:
                     files = await self.environment.journal.keep(planned.call, outcome.media)
                     outcome = replace(outcome, files=tuple(files))
@@ -271,8 +273,6 @@ class Batch:
 
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel what still runs, and record the outcomes."""
-        if self._is_recorded:
-            return
         for task in tasks:
             task.cancel()
         if tasks:  # one that ignores its cancellation is left running

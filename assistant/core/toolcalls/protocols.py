@@ -265,7 +265,11 @@ class FixedToolset:
         secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in Registry(tools)}
-        self._configs = {name: given_config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
+        given = configs or {}
+        self._configs = {
+            name: given_config(tool, given.get(name)) if tool.config is not None else given.get(name)
+            for name, tool in self._tools.items()
+        }
         self._secrets: dict[str, Mapping[str, str]] = {}
         if secrets:
             self._secrets = {name: given_secrets(tool, secrets.get(name)) for name, tool in self._tools.items()}

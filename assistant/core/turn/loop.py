@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import CloseReason, TurnFailed, cut_short
+from assistant.core.conversation.turn_endings import CUT_SHORT, CloseReason, TurnFailed, cut_short
 from assistant.core.extensions.extension import around_tools, with_hook, with_moments
 from assistant.core.llm.protocol import Delta, ModelError, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.event_writer import AnswerStream, EventWriter
@@ -216,7 +216,8 @@ class _Turn:
         plan = self._plan
         conversation, opened = take_up(plan, self._transcript, self._limiter)
         calls, decisions, has_earlier_results = opened
-        self._transcript.expect_results(calls)
+        if calls:
+            self._transcript.expect_results(calls)
         self._transcript.read = ReadText.of(conversation)
         if self._deadline.has_passed:  # before the turn
             raise DeadlinePassed
@@ -306,8 +307,8 @@ class _Turn:
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
         self._reply = reply
         requests.count(request, reply)
-        if (cut := cut_short(reply, writer.message_id)) is not None:
-            yield cut
+        if not reply.tool_calls and (not reply.text or reply.finish_reason in CUT_SHORT):
+            yield cut_short(reply, writer.message_id)
         requests.recovery.answered()
         if self.extensions is not None:
             await self.extensions.after_reply(reply)

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import TurnFailed, result_id
+from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ProviderCall
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.protocols import Admission, PlannedCall, ToolOutcome
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import Custom, Event, ToolCallResult
-from assistant.core.values.messages import ToolCall, new_id
+from assistant.core.values.messages import ToolCall, new_id, result_id
 from assistant.core.values.untrusted import ReadText, bounded_sources
 from assistant.toolkit import Tool
 from assistant.toolkit.text import clean_text

@@ -5,7 +5,7 @@ Source: https://ag-ui.com/spec/1.0/schema.json. Optional fields that are unset a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import msgspec
 
@@ -15,9 +15,7 @@ PROTOCOL_VERSION = "1.0"
 class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type"):
     """One event; `event.type` is its name in AG-UI."""
 
-    @property
-    def type(self) -> str:
-        return str(self.__struct_config__.tag)
+    type: ClassVar[str]  # set below
 
 
 class RunStarted(Event, frozen=True, tag="RUN_STARTED"):
@@ -232,3 +230,6 @@ AnyEvent = (
     | RunFinished
     | RunError
 )
+
+for _kind in get_args(AnyEvent):
+    _kind.type = _kind.__struct_config__.tag

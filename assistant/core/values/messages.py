@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -16,11 +17,30 @@ from assistant.toolkit.bounded_json import load_json
 Role = Literal["system", "user", "assistant", "tool"]
 # Floats represent all integers up to here exactly.
 MAX_EXACT = 2**53
+# Clients see reasoning as a message of its own, whose id is the message's with this suffix.
+REASONING_SUFFIX = "-reasoning"
+# AG-UI starts an id once in a run. Text that goes on after a call of the same message has an id with such an end.
+_PART = re.compile(r"-part\d+$")
 
 
 def new_id() -> str:
     """Return an id for a message, a call or a run."""
     return uuid.uuid4().hex
+
+
+def result_id(call_id: str) -> str:
+    """Return the id of the message that holds a call's result; one call has one."""
+    return f"{call_id}-result"
+
+
+def part_id(part_of: str, number: int) -> str:
+    """Return the id of the part `number`, from 1, of a message's text or reasoning."""
+    return part_of if number == 1 else f"{part_of}-part{number}"
+
+
+def without_part(part: str) -> str:
+    """Return the id that the first part of the same text or reasoning has."""
+    return _PART.sub("", part) if "-part" in part else part
 
 
 def _normalize_numbers(value: Any) -> Any:

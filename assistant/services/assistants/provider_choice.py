@@ -290,7 +290,7 @@ def format_problem(wire_format: str, *, is_tenants: bool) -> str:
         return _("%(format)s is switched off for tenants' own providers (ASSISTANT_TENANT_WIRE_FORMATS).") % {
             "format": wire.label
         }
-    if not wire.is_installed:
+    if wire.package and not wire.is_installed:
         return _("%(format)s needs a package that is not installed: pip install '%(extra)s'") % {
             "format": wire.label,
             "extra": wire.extra,

@@ -33,7 +33,7 @@ from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_wi
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.inline_files import open_with_files
 from assistant.services.runs.leases import RENEWAL_SECONDS, DeadRun, release_run, renew_leases
-from assistant.services.runs.log_end_repair import prepare_log
+from assistant.services.runs.log_end_repair import append_missing_end_before
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.open_stateless_run import open_stateless_run
 from assistant.services.runs.opening.plan_builder import plan_or_failure
@@ -61,6 +61,8 @@ Opener = Callable[..., OpenedRun]
 TURNS_PER_RENEWAL_OF_CONNECTIONS = 2
 # How long a process that is shutting down waits for its runs.
 DRAIN_SECONDS = 10.0
+# The time to prepare the event log for a run, including its retries.
+PREPARE_SECONDS = 60.0
 
 
 class Runs:
@@ -161,7 +163,7 @@ class Runs:
         self.queue.update_limits(place, setup.quotas)
         try:
             if start is None:
-                await prepare_log(key=key, log=self.log)
+                await self._prepare_log(key)
             if setup.queued is not None:
                 await self.queue.add(place, setup.queued)
                 if not self._dispatcher.offers(key, setup.queued, place):
@@ -176,6 +178,15 @@ class Runs:
         task = run.start()
         self._work.add(task)
         task.add_done_callback(lambda done: self._on_done(run, place, done))
+
+    async def _prepare_log(self, key: RunKey) -> None:
+        """Begin a run in the event log. Raises `TimeoutError` after `PREPARE_SECONDS`."""
+        async with asyncio.timeout(PREPARE_SECONDS):
+            thread_log = await self.log.start_run(key.thread, key.number)
+            # A run is stored before its last event is written, and the next run can be opened in between. Once the log
+            # has events of the next run, that event could not be appended any more.
+            if thread_log.lacks_end_of(key.number - 1):
+                await append_missing_end_before(key=key, log=self.log)
 
     def works_on(self, thread: str, run_id: str | None = None) -> bool:
         """Whether a run of a thread, or the one with this id, runs or is queued in this process."""

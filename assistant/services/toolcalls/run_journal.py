@@ -144,11 +144,13 @@ def record_start(
 def _record_start(
     key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas, repeatable: Collection[str]
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
-    # First, because quotas are locked before other rows.
-    taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+    above: dict[str, ToolOutcome] = {}
+    reached = None
+    if quotas.counted:  # first, because quotas are locked before other rows
+        taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+        above = above_quota(batch[taken:], reached)
+        batch = batch[:taken]
     hold_run(key)
-    above = above_quota(batch[taken:], reached)
-    batch = batch[:taken]
     found = {row.call_id: row for row in _existing_rows(key, batch).select_for_update()}
     known = {
         work.call.id: outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 from django.contrib.auth.models import Permission
@@ -170,8 +171,13 @@ def facts_of(tool: Tool) -> Hashable:
     )
 
 
+NO_SETTINGS: tuple[Any, Mapping[str, str]] = (MappingProxyType({}), MappingProxyType({}))
+
+
 def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
     found = [switch for switch in pair if switch is not None]
+    if not found and tool.config is None:  # most tools
+        return NO_SETTINGS
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
 

@@ -25,7 +25,7 @@ from assistant.services.toolpolicy.rules import Whose
 from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.gate import HandedIn, NoAnswer, ask_from_thread
-from assistant.toolkit.definition.settings import config_of, has_config_functions
+from assistant.toolkit.definition.settings import calls_functions, config_of
 
 
 def read_config(tool: Tool, layers: Iterable[object]) -> Any:
@@ -44,7 +44,7 @@ def read_config(tool: Tool, layers: Iterable[object]) -> Any:
         merged |= layer
     if tool.config is None:
         return MappingProxyType(merged)
-    if not has_config_functions(tool):
+    if not calls_functions(tool.config):
         return config_of(tool.config, merged)
     try:
         return ask_from_thread(HandedIn(partial(config_of, tool.config, merged), (), "config", tool.name)).result()

@@ -68,7 +68,7 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         InvalidArguments: not JSON, not an object, a duplicate name, NaN or infinity, too long, or nested too deeply.
     """
     try:
-        text = decoded_once(_text(arguments))
+        text = decoded_once(arguments if isinstance(arguments, str) else _text(arguments))
         if len(text) > MAX_CHARACTERS:
             raise InvalidArguments(f"The arguments are longer than {MAX_CHARACTERS} characters.")
         parsed = load_json(text, max_depth=MAX_DEPTH, loads=_decode) if text.strip() else None
@@ -106,9 +106,7 @@ def decoded_once(text: str) -> str:
         return text
 
 
-def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:
-    if isinstance(arguments, str):
-        return arguments
+def _text(arguments: bytes | Mapping[str, Any] | None) -> str:
     if isinstance(arguments, bytes):
         return arguments.decode()
     if arguments is None:

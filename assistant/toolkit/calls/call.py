@@ -113,6 +113,8 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
     """
     if isinstance(value, Pending):
         return ToolResult(value=value, pending=value)
+    if isinstance(value, str) and converter is None:  # it holds neither files nor rows
+        return _shortened(ToolResult(convert(value), value=value))
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
     if isinstance(value, BaseException):
@@ -128,10 +130,16 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
         shown = value if converter is None else _converted(value, converter, tripwire)
         result = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
     tripwire.check_pending()
-    short = cut(result.content)
-    if short is not result.content:
-        result = replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
+    result = _shortened(result)
     return _with_media_sentences(result) if result.media else result
+
+
+def _shortened(result: ToolResult) -> ToolResult:
+    """Cut long content, of which the whole is kept for operators."""
+    short = cut(result.content)
+    if short is result.content:
+        return result
+    return replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
 
 
 def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:

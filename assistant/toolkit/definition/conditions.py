@@ -55,15 +55,13 @@ async def offered_tools(
     Args:
         known: what tools have answered already, by their names; they are not asked again.
     """
-    known, every = known or {}, list(tools)
+    every = list(tools)
+    if not known and not any(tool.has_conditions for tool in every):
+        return every
+    known = known or {}
     asked = await offers_of((tool for tool in every if tool.name not in known), context)
     offers = {**known, **{offer.tool.name: offer for offer in asked}}
     return [offered for tool in every if (offered := offers[tool.name].offered) is not None]
-
-
-async def is_offered(tool: Tool, context: ToolContext) -> bool:
-    """Whether a tool is offered."""
-    return not tool.has_conditions or bool(await offered_tools([tool], context))
 
 
 def offer_here(tool: Tool, context: ToolContext) -> Offer:

@@ -85,7 +85,7 @@ def config_of(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
     config: BaseModel | None = None
     try:
         config = model.model_validate_json(text, strict=True)
-        if _has_functions(model):
+        if calls_functions(model):
             refuse_awaitables(config)
     except ValidationError as exc:
         _refuse_awaitable_inputs(exc)
@@ -103,13 +103,9 @@ def config_of(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
     return config
 
 
-def has_config_functions(tool: Tool) -> bool:
-    """Whether validating a tool's settings calls functions of its author, which may wait."""
-    return tool.config is not None and _has_functions(tool.config)
-
-
 @lru_cache(maxsize=256)
-def _has_functions(model: type[BaseModel]) -> bool:
+def calls_functions(model: type[BaseModel]) -> bool:
+    """Whether validating settings of a tool's `config` calls functions of its author, which may wait."""
     return has_own_functions(TypeAdapter(model))
 
 

@@ -119,7 +119,7 @@ class Signature:
                 value = self._validate(json.dumps(parsed))
             except ValidationError as exc:
                 raise self._invalid(exc, parsed) from None
-        if problems := self._converted(parsed):
+        if self.exact is not None and (problems := self._converted(parsed)):
             raise invalid_arguments(problems, self.parameters)
         if self.is_open and (unknown := unknown_names(parsed, self.parameters)):
             raise invalid_arguments(unknown, self.parameters)

@@ -321,7 +321,7 @@ class Tool:
         """
         return self._strict_parameters
 
-    @property
+    @cached_property
     def has_conditions(self) -> bool:
         """Whether it depends on the context if and how the tool is offered."""
         return bool(self.needs_context) or self.available is not None or self.describe is not None

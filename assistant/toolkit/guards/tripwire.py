@@ -6,6 +6,7 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, ValuesView
 from collections.abc import Set as AnySet
+from functools import cached_property
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -13,7 +14,15 @@ from pydantic import BaseModel
 
 from assistant.toolkit.context import TenantInfo, current_context
 from assistant.toolkit.errors import ForeignRow
-from assistant.toolkit.guards.tenant_paths import MAX_HOPS, Way, concrete, generic_keys, relations, tenant_models
+from assistant.toolkit.guards.tenant_paths import (
+    MAX_HOPS,
+    TenantModels,
+    Way,
+    concrete,
+    generic_keys,
+    relations,
+    tenant_models,
+)
 
 MAX_DEPTH = 30
 # Keys in one query.
@@ -50,13 +59,16 @@ class Tripwire:
         self._pending: dict[tuple[Any, str, Any], dict[str, Any]] = {}
         # Objects that generic foreign keys refer to: (field, id of the content type, database) -> key -> row.
         self._generic: dict[tuple[Any, Any, Any], dict[str, Any]] = {}
-        self._models = tenant_models()
         try:
             self._tenant: TenantInfo | None = current_context().tenant
         except LookupError:
             self._tenant = None
         if self._tenant is not None and self._tenant.id is None and not self._tenant.external_id:
             self._tenant = None
+
+    @cached_property
+    def _models(self) -> TenantModels:
+        return tenant_models()
 
     def check_row(self, row: Any) -> None:
         """Check one row. Raises `ForeignRow` if its loaded columns show another tenant."""

@@ -17,10 +17,9 @@ from assistant.contrib.openai_api.api.shapes import CompletionFailed, failure_of
 from assistant.contrib.openai_api.error_bodies import CODES
 from assistant.contrib.openai_api.services.responses.output_items import ItemWriter, annotation_part, ids_of, text_part
 from assistant.contrib.openai_api.services.responses.stored import body_of, find_response, response_body, usage_of
-from assistant.core.conversation.drafts import REASONING_SUFFIX
 from assistant.core.values import events
 from assistant.core.values.events import Event
-from assistant.core.values.messages import ToolCall
+from assistant.core.values.messages import REASONING_SUFFIX, ToolCall
 from assistant.services.conversations.added_details import annotations_in, detail_of_event
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import as_mapping, decode_event

@@ -13,9 +13,9 @@ from typing import Any
 from django.http import JsonResponse
 
 from assistant.contrib.openai_api.error_bodies import error_body
-from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
+from assistant.core.values.messages import without_part
 from assistant.models import Assistant
 from assistant.services.conversations.added_details import Annotation, annotations_in, detail_of_event
 from assistant.services.conversations.pagination import ClientMessage

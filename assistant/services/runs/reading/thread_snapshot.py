@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Q
 
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
-from assistant.core.conversation.drafts import without_part
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Custom, Event, MessagesSnapshot, RunStarted, TextMessageStart
+from assistant.core.values.messages import without_part
 from assistant.models import Run
 from assistant.services.conversations.added_details import detail_of_event
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from assistant.core.conversation.cut_step import NOT_STARTED, end_cut_step
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import NO_RESULT, result_id
+from assistant.core.conversation.turn_endings import NO_RESULT
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import complete_json
 from assistant.core.values.messages import ToolCall as Call
+from assistant.core.values.messages import result_id
 from assistant.core.values.untrusted import bounded_sources, sources_of
 from assistant.models import Conversation, ToolCall
 from assistant.services.conversations.paths import shown_path

@@ -20,7 +20,6 @@ from assistant.models import Message, Provider, Run, ToolCall
 from assistant.services.eventlog import memory
 from assistant.services.eventlog.log import Entry, Fenced, ThreadLog, Writer
 from assistant.services.eventlog.memory import MemoryLog, MemoryWriter
-from assistant.services.runs import log_end_repair
 from assistant.services.runs import manager as runs
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import Runs
@@ -168,7 +167,7 @@ async def test_a_run_that_cannot_be_started_is_recovered(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(here.log, "start_run", never)
-    monkeypatch.setattr(log_end_repair, "PREPARE_SECONDS", 0.2)
+    monkeypatch.setattr(runs, "PREPARE_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())

@@ -20,8 +20,7 @@ from assistant.contrib.openai_api.services.responses.input_items import (
 )
 from assistant.contrib.openai_api.services.responses.request import ResponseRequest
 from assistant.contrib.openai_api.services.responses.stored import find_response, messages_before, stored_message
-from assistant.core.conversation.drafts import without_part
-from assistant.core.values.messages import Message
+from assistant.core.values.messages import Message, without_part
 from assistant.models import Run
 from assistant.services.errors import Refused
 from assistant.services.files.attachments import find_attachment
