@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from assistant.client.answer_checks import Guardrails, Validators
 from assistant.client.call_settings import UNCHECKED, CallSettings, Prompt, check_settings
-from assistant.client.given_messages import history_of, messages_of, with_files
+from assistant.client.given_messages import filled_prompts, history_of, messages_of, with_files, with_system
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import (
     McpHandlers,
@@ -30,7 +30,7 @@ from assistant.client.mcp_servers import (
     check_options,
 )
 from assistant.client.option_types import check_functions, check_types
-from assistant.client.prompts import PromptTemplate, filled
+from assistant.client.prompts import PromptTemplate
 from assistant.client.reply import ChatReply, InMemoryJournal
 from assistant.client.sessions import EventStore, Session
 from assistant.client.stores import ConversationStore, key_of, load
@@ -61,7 +61,6 @@ from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
-from assistant.core.values.untrusted import is_summary
 from assistant.mcp_client import LogLevel
 from assistant.toolkit import ToolContext
 from assistant.toolkit.context import Deps
@@ -403,7 +402,7 @@ class ChatClient(Generic[Deps]):
             or self._variables
             or "variables" in settings
         ):
-            system, message = self._filled(system, message, settings.get("variables", {}))
+            system, message = filled_prompts(system, message, settings.get("variables", {}), self._variables)
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
@@ -450,7 +449,7 @@ class ChatClient(Generic[Deps]):
         journal = InMemoryJournal(fields)
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         context = replace(context, thread_id=thread_id)
-        messages = self._with_system(sent, system)
+        messages = with_system(sent, system)
         choice = settings.get("tool_choice")
         of_call = (
             *((TypedAnswer(output, mode or self._output_mode),) if output is not None else ()),
@@ -479,18 +478,3 @@ class ChatClient(Generic[Deps]):
         )
         until = began + (limits.seconds or math.inf)
         return await observed(Turn(plan, journal, sent, new, store, key, until))
-
-    def _filled(
-        self, system: str | PromptTemplate, message: Prompt, variables: Mapping[str, Any]
-    ) -> tuple[str, Prompt]:
-        """Return the prompts with the values of their variables. Raises `PromptVariables`."""
-        templates = [PromptTemplate(system) if isinstance(system, str) else system]
-        if isinstance(message, PromptTemplate):
-            templates.append(message)
-        texts = filled(templates, variables, self._variables)
-        return texts[0], texts[1] if isinstance(message, PromptTemplate) else message
-
-    def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
-        if not system or (messages[0].role == "system" and not is_summary(messages[0])):
-            return messages
-        return (Message("system", system), *messages)

@@ -1,16 +1,17 @@
-"""The messages that a call of `ChatClient` is given, and the files that are sent with them."""
+"""The messages that a call of `ChatClient` is given: its prompts, with their values, and the files sent with them."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from assistant.client.call_settings import Prompt
-from assistant.client.prompts import PromptTemplate
+from assistant.client.prompts import PromptTemplate, filled
 from assistant.client.wire_messages import message_of, text_of_file
 from assistant.core.values.messages import Message
-from assistant.core.values.untrusted import bounded_sources
+from assistant.core.values.untrusted import bounded_sources, is_summary
 from assistant.toolkit import Media
 
 
@@ -54,6 +55,24 @@ def history_of(given: object) -> tuple[Message, ...]:
             "What is asked now is the message of the call."
         )
     return messages_of(given)
+
+
+def filled_prompts(
+    system: str | PromptTemplate, message: Prompt, variables: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[str, Prompt]:
+    """Return the system prompt and the message with the values of their variables, as `filled` does."""
+    templates = [PromptTemplate(system) if isinstance(system, str) else system]
+    if isinstance(message, PromptTemplate):
+        templates.append(message)
+    texts = filled(templates, variables, defaults)
+    return texts[0], texts[1] if isinstance(message, PromptTemplate) else message
+
+
+def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
+    """Return the messages after the system prompt, unless they begin with one of their own."""
+    if not system or (messages[0].role == "system" and not is_summary(messages[0])):
+        return messages
+    return (Message("system", system), *messages)
 
 
 def _continues(before: Message, message: Message) -> bool:

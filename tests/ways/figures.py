@@ -15,7 +15,7 @@ CORE = {
     "approval answered": Counts(files=125, functions=604, moves=436),
     "upload": Counts(files=53, functions=160, moves=121),
     "REST list": Counts(files=43, functions=107, moves=71),
-    "ChatClient": Counts(files=39, functions=233, moves=164),
+    "ChatClient": Counts(files=39, functions=233, moves=165),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
