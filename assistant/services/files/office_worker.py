@@ -21,6 +21,8 @@ MAX_PARTS = 10_000
 MAX_RATIO, RATIO_FROM = 100, 10 * 1024 * 1024
 # What a part of a Word file or a presentation may be if it is XML: all its elements become objects.
 MAX_XML = 50 * 1024 * 1024
+# A bar within a cell of a table of Markdown.
+BAR = "\\|"
 _IS_ENCRYPTED = 0x1
 # Names in presentations.
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -40,7 +42,8 @@ def work(task: bytes) -> bytes:
     """Return one of the words above, a line end, and the text as Markdown in UTF-8.
 
     Args:
-        task: a line of JSON with the `format` ("docx", "xlsx", "pptx", "html") and the most `characters`, and the file.
+        task: a line of JSON with the `format` ("docx", "xlsx", "xlsx tables", "pptx", "html") and the most
+            `characters`, and the file. The rows of sheets are CSV, or tables of Markdown whose first row is their head.
     """
     line, _, content = task.partition(b"\n")
     given = json.loads(line)
@@ -72,24 +75,52 @@ def _docx(content: bytes, most: int) -> str:
 
 
 def _xlsx(content: bytes, most: int) -> str:
-    from python_calamine import CalamineWorkbook
-
-    _check_zip(content, MAX_UNPACKED)
-    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
     lines = io.StringIO()
-    for name in book.sheet_names:
+    for name, rows in _sheets(content):
         lines.write(f"# {name}\n\n")
-        rows = csv.writer(lines, lineterminator="\n")
-        for row in book.get_sheet_by_name(name).iter_rows():
-            cells = ["" if cell is None else _cell(cell) for cell in row]
-            while cells and not cells[-1]:
-                cells.pop()
-            if cells:
-                rows.writerow(cells)
+        written = csv.writer(lines, lineterminator="\n")
+        for cells in rows:
+            written.writerow(cells)
             if lines.tell() > most:
                 raise _Ended(TOO_LONG)
         lines.write("\n")
     return lines.getvalue()
+
+
+def _xlsx_tables(content: bytes, most: int) -> str:
+    found: list[str] = []
+    length = 0
+    for name, rows in _sheets(content):
+        found.append(f"# {name}\n")
+        for number, cells in enumerate(rows):
+            row = f"| {' | '.join(' '.join(cell.split()).replace('|', BAR) for cell in cells)} |"
+            found.append(row)
+            if number == 0:
+                found.append("|" + " --- |" * len(cells))
+            length += len(row)
+            if length > most:
+                raise _Ended(TOO_LONG)
+        found.append("")
+    return "\n".join(found)
+
+
+def _sheets(content: bytes) -> Iterator[tuple[str, Iterator[list[str]]]]:
+    """Yield the name of each sheet and its rows, without empty rows and empty cells at their ends."""
+    from python_calamine import CalamineWorkbook
+
+    _check_zip(content, MAX_UNPACKED)
+    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    for name in book.sheet_names:
+        yield name, _rows(book.get_sheet_by_name(name))
+
+
+def _rows(sheet: Any) -> Iterator[list[str]]:
+    for row in sheet.iter_rows():
+        cells = ["" if cell is None else _cell(cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            yield cells
 
 
 def _pptx(content: bytes, most: int) -> str:
@@ -196,4 +227,4 @@ def _check_zip(content: bytes, most_xml: int) -> None:
             raise _Ended(BOMB)
 
 
-_READERS = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "html": _html}
+_READERS = {"docx": _docx, "xlsx": _xlsx, "xlsx tables": _xlsx_tables, "pptx": _pptx, "html": _html}

@@ -91,13 +91,16 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
 _NO_TEXT = gettext_noop("The document has no text.")
 
 
-def read_text(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool = False) -> str:
+def read_text(
+    content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool = False, tables: bool = False
+) -> str:
     """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel, PowerPoint and HTML files as
     Markdown.
 
     Args:
         uploader: whose file it is: groups take turns, and what reading takes is counted.
         takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
+        tables: whether the rows of Excel sheets are tables of Markdown, in place of CSV.
 
     Scanned PDFs are recognised where the extra `ocr` is installed, unless scans are taken as they are.
 
@@ -112,7 +115,9 @@ def read_text(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans
     if kind.kind is Attachment.Kind.PDF:
         return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF", uploader, takes_empty=takes_scans)
     if kind.kind is not Attachment.Kind.TEXT:
-        return _parsed(content, _OFFICE, {"format": kind.kind.value}, "file", uploader)
+        is_sheet = tables and kind.kind is Attachment.Kind.XLSX
+        form = f"{kind.kind.value} tables" if is_sheet else kind.kind.value
+        return _parsed(content, _OFFICE, {"format": form}, "file", uploader)
     text = as_text(content)
     if kind.text_format == "html":
         return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file", uploader)

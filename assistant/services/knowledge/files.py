@@ -45,7 +45,7 @@ def read_file(file: File[bytes], *, uploader: Uploader) -> Content:
         found = detect(content, name)
         if not found.text_format:
             raise DocumentError("An image holds no text that can be searched.")
-        text = read_text(content, found, uploader=uploader)
+        text = read_text(content, found, uploader=uploader, tables=True)
     except FileRefused as exc:
         raise DocumentError(str(exc)) from exc
     return Content(_KINDS.get(found.text_format, Document.Kind.MARKDOWN), text, name)

@@ -16,6 +16,8 @@ _MAX_MATCHED_CHARACTERS = 30 * MAX_PASSAGE_CHARACTERS
 # What closes a heading is taken off the name: a pattern for it would take the square of a long line's time.
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
+# The head of a table, and the line below it. One that is too long is no head.
+_TABLE = re.compile(r"\|[^\n]{1,300}\n\|[-: |]{1,200}\n")
 _BLANK = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 
@@ -143,6 +145,9 @@ def _fitting(block: str) -> Iterator[str]:
         if block:
             yield block
         return
+    if table := _TABLE.match(block):
+        yield from _of_table(table[0], block[table.end() :])
+        return
     piece = ""
     for gap, sentence in _sentences(block):
         for part in textwrap.wrap(sentence, MAX_PASSAGE_CHARACTERS):
@@ -152,6 +157,25 @@ def _fitting(block: str) -> Iterator[str]:
             piece = f"{piece}{gap}{part}" if piece else part
     if piece:
         yield piece
+
+
+def _of_table(head: str, rest: str) -> Iterator[str]:
+    """Divide the rows of a table of Markdown, each part below the table's head."""
+    piece = head
+    for row in rest.split("\n"):
+        # A row without room stands alone, divided as any text is.
+        if len(head) + len(row) > MAX_PASSAGE_CHARACTERS:
+            if piece != head:
+                yield piece.rstrip("\n")
+            piece = head
+            yield from textwrap.wrap(row, MAX_PASSAGE_CHARACTERS)
+            continue
+        if len(piece) + len(row) > MAX_PASSAGE_CHARACTERS:
+            yield piece.rstrip("\n")
+            piece = head
+        piece = f"{piece}{row}\n"
+    if piece != head:
+        yield piece.rstrip("\n")
 
 
 def _sentences(block: str) -> Iterator[tuple[str, str]]:

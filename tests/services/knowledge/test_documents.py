@@ -15,6 +15,7 @@ from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.library.calling import call
+from tests.services.files.samples import make_xlsx
 from tests.services.knowledge.pdf import make_pdf
 
 
@@ -128,3 +129,25 @@ def test_the_time_for_a_long_text_is_no_square_of_its_length(text: str) -> None:
 def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
     pieces = split("# One ##\n\na\n\n# C# #\n\nb\n\n# #\n\nc", kind="markdown")
     assert [(piece.heading, piece.text) for piece in pieces] == [("One", "a"), ("C#", "b"), ("", "c")]
+
+
+def test_a_sheet_is_a_table_of_which_each_passage_has_the_head(acme: Tenant) -> None:
+    rows = [(f"Article {number}", float(number)) for number in range(60)]
+    sheet = make_xlsx(("Name | kind", "Price"), *rows)
+    document = add_document(tenant=acme, title="Prices", file=ContentFile(sheet, name="prices.xlsx"))
+    assert document.text.startswith("# Sales\n\n| Name \\| kind | Price |\n| --- | --- |\n| Article 0 | 0 |")
+    passages = list(document.passages.order_by("position").values_list("text", flat=True))
+    assert len(passages) > 1
+    assert all(text.startswith("| Name \\| kind | Price |\n| --- | --- |\n| Article") for text in passages)
+    assert all(len(text) <= MAX_PASSAGE_CHARACTERS for text in passages)
+    told = [line for text in passages for line in text.split("\n")[2:]]
+    assert told == [f"| Article {number} | {number} |" for number in range(60)]
+
+
+def test_a_row_that_is_longer_than_a_passage_is_divided_and_nothing_is_lost(acme: Tenant) -> None:
+    text = f"| A | B |\n| --- | --- |\n| 1 | one |\n| 2 | {'word ' * 300}|\n| 3 | three |"
+    document = add_document(tenant=acme, title="Long", text=text)
+    passages = list(document.passages.order_by("position").values_list("text", flat=True))
+    assert all(len(one) <= MAX_PASSAGE_CHARACTERS for one in passages)
+    assert sum(one.count("word") for one in passages) == 300
+    assert "| 1 | one |" in passages[0] and "| 3 | three |" in passages[-1]

@@ -40,7 +40,7 @@ class _Files(forms.ClearableFileInput):
 class UploadForm(forms.Form):
     """Whose documents they become, and where they go."""
 
-    tenant = forms.ModelChoiceField(Tenant.objects.none(), label=gettext_lazy("Tenant"), empty_label=None)
+    tenant = forms.ModelChoiceField(Tenant.objects.none(), label=gettext_lazy("Tenant"))
     collection = forms.CharField(
         label=gettext_lazy("Collection"),
         max_length=100,
@@ -66,7 +66,9 @@ class UploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         offered = choices_of(request, Tenant)
         self.fields["tenant"].queryset = offered  # type: ignore[attr-defined]
-        self.fields["tenant"].initial = picked_tenant_id(request)
+        # Of several, none is chosen for them.
+        only = [tenant.pk for tenant in offered[:2]]
+        self.fields["tenant"].initial = only[0] if len(only) == 1 else picked_tenant_id(request)
         if not has_places():
             del self.fields["collection"]
 

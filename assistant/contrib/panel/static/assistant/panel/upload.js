@@ -20,7 +20,10 @@ function chosen() {
 
 function line(file) {
   const row = rows.insertRow();
-  for (const text of [file.webkitRelativePath || file.name, waiting, ""]) row.insertCell().textContent = text;
+  for (const text of [file.webkitRelativePath || file.name, waiting, ""]) {
+    const cell = row.insertCell();
+    [cell.textContent, cell.dir] = [text, "auto"];
+  }
   row.className = "waiting";
   return row;
 }
