@@ -29,6 +29,7 @@ from assistant.contrib.docs.defaults import *  # noqa: E402, F403
 from assistant.contrib.embeddings.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
+from assistant.contrib.inbox.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
@@ -111,6 +112,7 @@ INSTALLED_APPS = [
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",
+    "assistant.contrib.inbox",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",

@@ -15,10 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
-from assistant.pages import conversation_menu, member_links
+from assistant.pages import conversation_menu
 from assistant.pages.added_parts import parts_of
 from assistant.pages.base_template import render_page
-from assistant.pages.conversation_list import list_context
+from assistant.pages.conversation_list import sidebar_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.signed_in import signed_in
 from assistant.services import composer_parts
@@ -26,7 +26,6 @@ from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_noti
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.audience import Fact, audience_of, is_told
-from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -37,7 +36,6 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
-from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 
 TENANT_IN_SESSION = "tenant"
@@ -119,18 +117,15 @@ def _chat_page(
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     welcome = welcome_of(assistant) if assistant else None
-    brand = brand_of(tenant_id=member.tenant_id)
+    sidebar = sidebar_context(member, current="" if conversation is None else str(conversation.client_id))
+    brand = sidebar["brand"]
     attachments = attachment_limits(assistant.tenant) if assistant else None
     provider = choose_provider(assistant) if assistant else None
     sees_images = provider is not None and provider.sees_images
     context = {
-        **list_context(member, current="" if conversation is None else str(conversation.client_id)),
-        "member": member,
-        "memberships": memberships_of(user_id=member.user_id),
-        "account_links": member_links.account_links(),
+        **sidebar,
         "assistants": assistants,
         "assistant": assistant,
-        "brand": brand,
         "provider": describe_provider(assistant) if assistant and is_told(member, Fact.MODEL, brand=brand) else "",
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
@@ -141,7 +136,6 @@ def _chat_page(
         "audience": audience_of(member).value,
         "digital_source_type": DIGITAL_SOURCE_TYPE,
         "ai_notice": ai_notice(assistant, brand) if assistant else None,
-        "notices": notice_scripts(),
         "details": detail_scripts(),
         "composer_parts": json.dumps(_composer_parts(member, assistant)),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
@@ -150,8 +144,6 @@ def _chat_page(
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "menu_entries": conversation_menu.entries(member=member),
-        "list_buttons": conversation_menu.below_list(),
-        "links": member_links.links(member=member),
         **parts_of("welcome", page.request),
         **(given or {}),
     }

@@ -10,11 +10,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Conversation
+from assistant.pages import conversation_menu, member_links
 from assistant.pages.members import MemberRequest, for_members
+from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import archive_conversation, pin_conversation
 from assistant.services.conversations.pagination import MAX_PAGE, InvalidCursor, conversation_page
 from assistant.services.conversations.snippets import snippets_of
-from assistant.services.tenancy.members import Member
+from assistant.services.shown_notices import notice_scripts
+from assistant.services.tenancy.members import Member, memberships_of
 
 PAGE_SIZE = 50
 
@@ -53,6 +56,21 @@ def list_context(
         "current": current,
         "search": search,
         "is_archived": is_archived,
+    }
+
+
+def sidebar_context(member: Member, *, current: str = "") -> dict[str, Any]:
+    """Return what the template of the whole list, with what stands above and below it, needs."""
+    return {
+        **list_context(member, current=current),
+        "member": member,
+        "memberships": memberships_of(user_id=member.user_id),
+        "account_links": member_links.account_links(),
+        "places": member_links.places(),
+        "links": member_links.links(member=member),
+        "list_buttons": conversation_menu.below_list(),
+        "brand": brand_of(tenant_id=member.tenant_id),
+        "notices": notice_scripts(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Links to pages of optional apps: at the foot of the chat's list of conversations, and at one's account."""
+"""Links to pages of optional apps: above and at the foot of the list of conversations, and at one's account."""
 
 from __future__ import annotations
 
@@ -46,6 +46,35 @@ def add_link(url_name: str, label: str | Promise, *, icon: str, is_for: ForMembe
 def links(*, member: Member) -> list[MemberLink]:
     """Return the links that a member is shown."""
     return [link for link in _links if link.is_for(member=member)]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page of a member above the list of their conversations, as `add_place` describes it."""
+
+    url_name: str
+    label: str | Promise
+    icon: str
+    count: str
+
+
+_places: list[Place] = []
+
+
+def add_place(url_name: str, label: str | Promise, *, icon: str, count: str = "") -> None:
+    """Show all members a link to a page above the list of their conversations.
+
+    Args:
+        url_name: with its namespace; its address has the tenant.
+        icon: the name of a template with an SVG picture.
+        count: the value of `data-count` of an element in the link, in which a script shows how much is there.
+    """
+    _places.append(Place(url_name, label, icon, count))
+
+
+def places() -> list[Place]:
+    """Return the pages above the list of conversations."""
+    return list(_places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ def show_notice(name: str, *, script: str, is_on: Callable[[], bool]) -> None:
 
     Args:
         script: the static file of a module, fetched with the first notice that lists something. Its default export is a
-            class: `new Notice({ send, announce, focus, asks, isShown }, signal)`, with `element`, `count`,
-            `show(value)` and `look()`.
+            class: `new Notice({ send, announce, focus, asks, isShown, open, current, sidebar }, signal)`, with
+            `element`, `count`, `show(value)` and `look()`; `asks` and `sidebar` are of pages alone.
         is_on: whether it is shown in this deployment.
 
     Raises:

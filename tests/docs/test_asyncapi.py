@@ -49,7 +49,21 @@ def test_every_kind_of_frame_is_a_message() -> None:
     assert received == set(frames_against(run_input("x")))
 
 
-@pytest.mark.parametrize("name", ["RunAgentInput", "attach", "cancel", "feedback", "show", "alarms", "alarm", "ping"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RunAgentInput",
+        "attach",
+        "cancel",
+        "feedback",
+        "show",
+        "alarms",
+        "alarm",
+        "inbox",
+        "inbox.seen",
+        "ping",
+    ],
+)
 def test_what_clients_send_fits(name: str) -> None:
     frames = frames_against(run_input("x"))[name]
     assert frames and [problem for frame in frames for problem in problems(name, frame)] == []

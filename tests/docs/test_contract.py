@@ -49,7 +49,18 @@ def test_every_command_is_listed() -> None:
 
 def test_the_listed_frames_and_events_are_those_of_the_websocket_api() -> None:
     custom = {name for row in table(CONTRACT, "## Websocket frames") for name in codes(row[0])}
-    assert custom == {"RunAgentInput", "attach", "cancel", "feedback", "show", "alarms", "alarm", "ping"}
+    assert custom == {
+        "RunAgentInput",
+        "attach",
+        "cancel",
+        "feedback",
+        "show",
+        "alarms",
+        "alarm",
+        "inbox",
+        "inbox.seen",
+        "ping",
+    }
     (events,) = re.findall(r"^\| `CUSTOM` events \| (.*) \|$", TEXT, re.MULTILINE)
     assert set(codes(events)) == listed("### Custom events")
 

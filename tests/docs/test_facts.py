@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from assistant.contrib.inbox.frames import InboxFrames
+from assistant.contrib.timed.alarm_frames import AlarmFrames
 from assistant.contrib.webhooks.services.events import TEST_EVENT
 from assistant.core.values import events
 from assistant.services.tenant_events import event_choices
 from assistant.websocket import consumer
+from assistant.websocket.followed_notice import FollowedNotice
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 from tests.site.test_lock import GROUPS, declared
 
@@ -107,8 +110,10 @@ def test_every_event_is_documented() -> None:
 
 
 def test_every_custom_event_is_documented() -> None:
-    # Extensions of a run tell theirs.
-    assert listed("### Custom events") == literals("Custom", 0, "name") | literals("tell", 0, "name")
+    # Extensions of a run tell theirs, and what a connection follows has the notice's name.
+    notices = {AlarmFrames.name, InboxFrames.name}
+    assert set(FollowedNotice.__subclasses__()) == {AlarmFrames, InboxFrames}
+    assert listed("### Custom events") == literals("Custom", 0, "name") | literals("tell", 0, "name") | notices
 
 
 def test_every_error_code_in_the_code_is_on_the_closed_list() -> None:

@@ -61,6 +61,8 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
         ],
         "show": [{"type": "show", "threadId": thread, "messageId": theirs["messages"][0]["id"]}],
         "alarms": [{"type": "alarms"}],
+        "inbox": [{"type": "inbox"}],
+        "inbox.seen": [{"type": "inbox.seen", "threadId": thread}],
         "alarm": [
             {"type": "alarm", "number": 1, "action": "done"},
             {"type": "alarm", "number": 1, "action": "snooze", "minutes": 5},

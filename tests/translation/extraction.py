@@ -30,6 +30,7 @@ PANEL = (
     "assistant/contrib/end_users/apps.py",
     "assistant/contrib/end_users/models.py",
     "assistant/contrib/evaluations/",
+    "assistant/contrib/inbox/models/",
     "assistant/contrib/insights/",
     "assistant/contrib/mcp_servers/admin/",
     "assistant/contrib/mcp_servers/bundle_parts.py",

@@ -46,6 +46,7 @@ from assistant.services.runs.recovery.recovery_task import RunRecovery
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_start import RunStart
 from assistant.services.runs.run_task import RunTask
+from assistant.services.runs.run_watchers import watchers
 from assistant.services.runs.timed_work import TimedWork
 from assistant.services.tenancy.members import Member, set_acting_key
 from assistant.services.tenancy.quotas import QuotaReached
@@ -176,6 +177,8 @@ class Runs:
             self._starting.discard(key.pk)
         set_acting_key(place.member.key_id)
         task = run.start()
+        for watcher in watchers:
+            watcher(key)
         self._work.add(task)
         task.add_done_callback(lambda done: self._on_done(run, place, done))
 
@@ -232,6 +235,8 @@ class Runs:
 
     def _on_done(self, run: RunTask, place: Place, task: asyncio.Task[None]) -> None:
         self._tasks.pop(run.key.pk, None)
+        for watcher in watchers:
+            watcher(run.key)
         self._work.discard(task)
         self.queue.leave(place)
         if self.queue.is_awaited(run.key.tenant_id):

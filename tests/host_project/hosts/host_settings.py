@@ -21,6 +21,7 @@ INSTALLED_APPS = [
     "assistant.contrib.webhooks",
     "assistant.contrib.bundles",
     "assistant.contrib.timed",
+    "assistant.contrib.inbox",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
 ]

@@ -163,6 +163,8 @@ def frame_of(kind: str, world: World) -> Frame:
         "feedback": {"type": "feedback", "threadId": str(world.talk.pk), "messageId": "m", "rating": 1},
         "show": {"type": "show", "threadId": str(world.talk.pk), "messageId": "m"},
         "alarms": {"type": "alarms"},
+        "inbox": {"type": "inbox"},
+        "inbox.seen": {"type": "inbox.seen", "threadId": str(uuid.uuid4())},
         "alarm": {"type": "alarm", "number": 1, "action": "done"},
         "ping": {"type": "ping"},
     }

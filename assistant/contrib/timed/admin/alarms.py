@@ -15,7 +15,7 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.contrib.timed.models import Alarm
-from assistant.contrib.timed.services.reminders.alarms import schedule_ring
+from assistant.contrib.timed.services.reminders.alarms import ALARMS, schedule_ring
 from assistant.services.eventlog.member_notices import notify
 from assistant.services.toolpolicy.catalogue import is_family_on
 
@@ -41,7 +41,7 @@ class AlarmAdmin(TenantScopedAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         schedule_ring(obj)
-        notify(tenant_id=obj.tenant_id, user_id=obj.user_id)
+        notify(tenant_id=obj.tenant_id, user_id=obj.user_id, about=ALARMS)
 
 
 if is_family_on("reminders"):

@@ -12,7 +12,7 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from assistant.contrib.timed.models import Alarm
-from assistant.contrib.timed.services.reminders.alarms import schedule_ring
+from assistant.contrib.timed.services.reminders.alarms import ALARMS, schedule_ring
 from assistant.services.eventlog.member_notices import notify
 from assistant.services.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
@@ -132,7 +132,7 @@ def cancel_alarm(alarm_id: Annotated[int, Param("From list_alarms.", ge=1)], con
     with transaction.atomic():
         alarm.save(update_fields=["state"])
         schedule_ring(alarm)
-        notify(tenant_id=alarm.tenant_id, user_id=alarm.user_id)
+        notify(tenant_id=alarm.tenant_id, user_id=alarm.user_id, about=ALARMS)
     return _record(alarm, context, datetime.now(UTC))
 
 

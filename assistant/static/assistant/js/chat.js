@@ -276,7 +276,14 @@ export class Chat {
     if (!this.#notices[name] && isEmpty(value)) return;
     const { default: Notice } = await import(script);
     if (!this.#notices[name]) {
-      const actions = { send: (frame) => this.#connection.send(frame), announce, focus: () => this.focus() };
+      const actions = {
+        send: (frame) => this.#connection.send(frame),
+        announce,
+        focus: () => this.focus(),
+        open: (id) => this.#sidebar.open(id),
+        current: () => this.id,
+        sidebar: byId("sidebar"),
+      };
       this.#notices[name] = new Notice({ ...actions, asks: true }, this.#events.signal);
       this.#notice.before(this.#notices[name].element);
     }

@@ -69,6 +69,11 @@ export class Sidebar {
     }
   }
 
+  /** Open a conversation of the list. */
+  open(id) {
+    this.#onLeave(`${this.#base}c/${id}/`);
+  }
+
   /** Load the list again: something in it has changed, here and in the browser's other tabs. */
   changed() {
     this.#tabs.postMessage("changed");
@@ -147,6 +152,7 @@ export class Sidebar {
     const more = this.#list.querySelector(".more");
     this.#nearEnd.disconnect();
     if (more) this.#nearEnd.observe(more);
+    this.#list.dispatchEvent(new Event("arranged", { bubbles: true })); // for notices, which show states in the rows
   }
 
   async #post(id, what, fields = {}) {

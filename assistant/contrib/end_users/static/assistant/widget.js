@@ -146,6 +146,8 @@ class TenantAssistant extends HTMLElement {
         send: (frame) => this.#connection?.send(frame),
         announce: (text) => panel.announce(text),
         focus: () => panel.focus(),
+        open: (id) => this.#begin(id),
+        current: () => this.#conversation.id,
         isShown: () => !panel.element.hidden && !document.hidden,
       });
       panel.addNotice(this.#notices[name].element);

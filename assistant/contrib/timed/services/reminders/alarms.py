@@ -18,6 +18,8 @@ from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
 from assistant.toolkit.context import UserId
 
+# The subject of the notices to a member's connections.
+ALARMS = "alarms"
 RING_JOB, REACH_JOB = "alarm.ring", "alarm.reach"
 # An alarm that begins to ring later than this is marked as late.
 LATE = timedelta(minutes=1)
@@ -124,5 +126,5 @@ def _change(member: Member, number: int, values: dict[str, Any], *, from_states:
     if alarm is not None and is_changed:
         schedule_ring(alarm)
         jobs.cancel(tenant_id=alarm.tenant_id, name=REACH_JOB, key=str(alarm.pk))
-        notify(tenant_id=alarm.tenant_id, user_id=alarm.user_id)
+        notify(tenant_id=alarm.tenant_id, user_id=alarm.user_id, about=ALARMS)
     return alarm

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from assistant.contrib.timed.event_names import ALARM_UNSEEN
 from assistant.contrib.timed.models import Alarm, PersonAlarms, TenantAlarms
-from assistant.contrib.timed.services.reminders.alarms import REACH_JOB, RING_JOB, ringing
+from assistant.contrib.timed.services.reminders.alarms import ALARMS, REACH_JOB, RING_JOB, ringing
 from assistant.contrib.timed.switches import alarms_are_on
 from assistant.models import Job, Membership, Tenant
 from assistant.services.db.clock import DatabaseTime
@@ -68,7 +68,7 @@ def _ring(job: Job) -> None:
             return
         alarm = Alarm.objects.get(pk=int(job.key), tenant_id=job.tenant_id)
         jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + SEEN_WITHIN)
-        notify(tenant_id=job.tenant_id, user_id=alarm.user_id)
+        notify(tenant_id=job.tenant_id, user_id=alarm.user_id, about=ALARMS)
 
 
 @jobs.handles(REACH_JOB, is_long=True)
@@ -85,7 +85,7 @@ def _reach(job: Job) -> LongWork | None:
             Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(told_at=DatabaseTime())
             _record_unseen(alarm)
             # For a process whose chats have missed the first notice.
-            notify(tenant_id=job.tenant_id, user_id=alarm.user_id)
+            notify(tenant_id=job.tenant_id, user_id=alarm.user_id, about=ALARMS)
         to = _address_of(alarm)
         if not to or alarm.mail_tries >= MAIL_TRIES:
             return None

@@ -46,6 +46,10 @@ export class Conversation extends EventTarget {
     this.#thread.added = (text) => connection.added(text);
   }
 
+  get id() {
+    return this.#thread.id;
+  }
+
   get isOpen() {
     return this.#connection.isOpen;
   }

@@ -42,6 +42,11 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .alarm>svg{flex:none;color:var(--accent)}
 .alarm-text{display:flex;flex:1 1 60%;flex-wrap:wrap;align-items:baseline;gap:0 8px;min-width:0;overflow-wrap:anywhere}
 .alarm-time{color:var(--soft);font-size:13px}
+.inbox-notice{display:grid;gap:4px;max-height:30%;overflow-y:auto;padding:8px 12px;border-bottom:1px solid var(--line)}
+.inbox-notice[hidden]{display:none}
+.inbox-entry{display:grid;gap:1px;padding:6px 10px;border:0;border-radius:8px;background:var(--sunken);color:inherit;text-align:start}
+.inbox-title{overflow:hidden;font-weight:600;text-overflow:ellipsis;white-space:nowrap}
+.inbox-about{font-size:12px;color:var(--soft)}
 .rings{outline:4px solid color-mix(in srgb,var(--accent) 45%,transparent)}
 .rings::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
 .too-long{padding:7px 16px;color:var(--danger);font-size:14px}

@@ -2,6 +2,7 @@
 
 import { icon, make } from "../js/elements.js";
 import { dayOrTime, gettext } from "../js/i18n.js";
+import { askButton, canAsk, notify } from "../js/notify.js";
 
 // Minutes after which an alarm can ring again.
 const SNOOZES = { 10: gettext("In 10 minutes"), 60: gettext("In an hour") };
@@ -23,7 +24,7 @@ export default class Alarms {
     this.#announce = announce;
     this.#focus = focus;
     this.#isShown = isShown;
-    if (asks && globalThis.Notification?.permission === "default") this.element.append(askButton());
+    if (asks && canAsk()) this.element.append(askButton());
     document.addEventListener("visibilitychange", () => this.look(), { signal });
   }
 
@@ -66,7 +67,7 @@ export default class Alarms {
     this.#unseen.add(keyOf(alarm));
     this.#list.append(card);
     this.#announce(gettext("Alarm: %(label)s, %(time)s", { label: said, time: when }));
-    if (!this.#isShown() && notify(said, when, keyOf(alarm))) this.#seen(keyOf(alarm));
+    if (!this.#isShown() && notify(said, when, `alarm-${keyOf(alarm)}`)) this.#seen(keyOf(alarm));
   }
 
   /** Tell the server of the alarms that are before somebody's eyes: it then tells them nowhere else. */
@@ -80,25 +81,4 @@ export default class Alarms {
 
 }
 
-function askButton() {
-  const ask = make("button.link-button.alarm-ask", { type: "button" }, gettext("Notify me when this window is in the background"));
-  ask.onclick = async () => {
-    await Notification.requestPermission();
-    ask.remove();
-  };
-  return ask;
-}
-
 const keyOf = ({ number, rings }) => `${number}:${rings}`;
-
-/** Show a notification of the browser; return whether it allows them. Windows of one site show one for a ring together. */
-function notify(title, body, key) {
-  if (globalThis.Notification?.permission !== "granted") return false;
-  try {
-    const shown = new Notification(title, { body, tag: `alarm-${key}` });
-    shown.onclick = () => window.focus();
-    return true;
-  } catch {
-    return false; // browsers of phones show them for service workers alone
-  }
-}

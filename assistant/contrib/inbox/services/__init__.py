@@ -1,0 +1,1 @@
+"""Reads what waits for a member, and sends e-mails about it."""
