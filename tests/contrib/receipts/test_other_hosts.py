@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.contrib.receipts.matching.facts import Facts, Source
@@ -16,7 +17,10 @@ PLACE = re.compile(r"\[\[(.+?)\|\|(.+?)\]\]")
 
 
 def facts_of(name: str) -> Facts:
-    question, calls = RUNS[name]
+    return facts_of_run(*RUNS[name])
+
+
+def facts_of_run(question: str, calls: Sequence[tuple[str, dict[str, Any], dict[str, Any]]]) -> Facts:
     facts = Facts(NOW.astimezone(ZoneInfo(TIMEZONE)))
     for number, (tool, arguments, result) in enumerate(calls):
         facts.add_result(Source("tool", tool, f"call-{number}"), json.dumps(result))

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.contrib.receipts.matching import ratios, spans, words
+from assistant.contrib.receipts.matching.arithmetic import Arithmetic
+from assistant.contrib.receipts.matching.counts import Counts
 from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.ratios import Candidates
+from assistant.contrib.receipts.matching.results import chance_of
+from assistant.contrib.receipts.matching.rounding import Range, range_of
 from assistant.contrib.receipts.matching.shown import Shown
-from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, are_alike, is_rate, words_of
-from assistant.contrib.receipts.matching.values import Value, is_other_reading
+from assistant.contrib.receipts.matching.units import DAY, MONTH, NO_UNIT, PERCENT, are_alike, is_rate, words_of
+from assistant.contrib.receipts.matching.values import Value
 
 if TYPE_CHECKING:
     from assistant.contrib.receipts.matching.matching import Mark
 
 T = TypeVar("T")
+# By which chance what a rule finds may be wrong; of one that names its operands, by any.
+NAMED_CHANCE = Decimal("0.34")
+RULE_CHANCE = Decimal("0.2")
+LENGTH_CHANCE = Decimal("0.15")
+ANY = Decimal("Infinity")
 # Rows of a list of which differences of all pairs are looked at, and numbers of one object.
 MAX_PAIRED_ROWS = 40
 MAX_PAIRED_FIELDS = 16
@@ -57,134 +66,88 @@ class Derivations:
     """What can be computed from the facts of a run and the values that its answer shows."""
 
     def __init__(self, facts: Facts, shown: Shown) -> None:
-        self._facts = facts
+        self.facts = facts
         self._marks = shown.marks
         self._prose = shown.prose
         self._steps = shown.steps
         self._shown_by = shown
+        self.counts = Counts(facts, shown)
+        self._arithmetic = Arithmetic(facts, shown)
 
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
-        ranges = [_range(value, shown) for shown in value.numbers]
-        for candidates in (
-            self._counts,
-            self._equations,
-            self._lengths,
-            self._sums,
-            self._shown,
-            self._multiplied,
-            self._differences,
-            self._others,
-            self._ratios,
+        ranges = [range_of(value, shown) for shown in value.numbers]
+        width = _width(value)
+        for candidates, limit in (
+            (self.counts.of, ANY),
+            (self._equations, ANY),
+            (self._lengths_near, ANY),
+            (self._lengths, LENGTH_CHANCE),
+            (self._sums, ANY),
+            (self._shown, ANY),
+            (self._multiplied, ANY),
+            (self._differences_of_named, NAMED_CHANCE),
+            (self._differences_of_all, RULE_CHANCE),
+            (self._others, RULE_CHANCE),
+            (self._ratios, RULE_CHANCE),
         ):
+            found: tuple[str, list[Fact]] | None = None
+            numbers = set[Decimal]()
             for name, number, facts in candidates(place, value):
                 self._steps.spend(1)
-                if any(_is_in(number, shown) for shown in ranges):
-                    return name, list(facts)
+                numbers.add(abs(number))
+                if found is None and any(_is_in(number, shown) for shown in ranges):
+                    found = name, list(facts)
+                    if limit == ANY:
+                        return found
                 if self._steps.is_spent:
                     return None
-        return None
+            if found is not None and chance_of(value, numbers, width) <= limit * (2 if value.is_about else 1):
+                return found
+        is_quantity = value.is_small_count and self.counts.is_quantity(place, value)
+        if is_quantity and not self._arithmetic.rows.nearest(place, value):
+            return None
+        return self._arithmetic.of(place, value, lambda number: any(_is_in(number, one) for one in ranges), width)
+
+    def row_behind(self, value: Value) -> tuple[int, int] | None:
+        """Return the row that the word behind a number names; None if it names none, or several."""
+        return self._arithmetic.rows.behind(value)
 
     def _equations(self, place: int, value: Value) -> Candidates:
-        return ratios.equations(self._shown_by, self._facts, value)
+        return ratios.equations(self._shown_by, self.facts, value)
+
+    def _lengths_near(self, place: int, value: Value) -> Candidates:
+        yield from spans.lengths(self._shown_by, self.facts, value, is_near=True)
+        # The months and days of which a list has a row each.
+        grain = {DAY: "day", MONTH: "month"}.get(value.unit)
+        for number, table in enumerate(self.facts.tables if grain else ()):
+            if table.grain == grain and table.rows > 1 and self._has_different_days(number):
+                yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
+
+    def _has_different_days(self, table: int) -> bool:
+        days = sum(any(fact.row and fact.row[0] == table for fact in found) for found in self.facts.days.values())
+        return days in (0, self.facts.tables[table].rows)
 
     def _lengths(self, place: int, value: Value) -> Candidates:
-        return spans.lengths(self._shown_by, self._facts, value)
+        return spans.lengths(self._shown_by, self.facts, value, is_near=False)
 
     def _ratios(self, place: int, value: Value) -> Candidates:
-        yield from ratios.shares(self._shown_by, self._facts, place, value)
-        yield from ratios.quotients(self._shown_by, self._facts, place, value)
-        yield from ratios.of_a_year(self._shown_by, self._facts, place, value)
-
-    # Counts
-
-    def _counts(self, place: int, value: Value) -> Candidates:
-        if value.unit is not NO_UNIT or value.decimals or value.numbers[0] > 1_000 or self._is_quantity(place, value):
-            return
-        if words.TIMES.fullmatch(value.text):
-            return
-        for table in self._facts.tables:
-            yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
-        yield "count", Decimal(self._items), []
-        for number, rows in self._shown_rows.items():
-            shown = self._facts.tables[number]
-            yield "count", Decimal(len(rows)), [Fact(shown.source, shown.name)]
-        if _SOME.match(self._prose, value.end):
-            for table in self._facts.tables:
-                yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
-        yield from self.group_counts(value)
-        behind = {word.casefold() for word in _LETTERS.findall(self._prose, value.end, value.end + MAX_TO_MONTH)}
-        for month, count, fact in self._steps.each(self._months if behind & words.months().keys() else ()):
-            if any(words.months().get(word) == month for word in behind):
-                yield "count", Decimal(count), [fact]
-
-    def group_counts(self, value: Value) -> Candidates:
-        """Yield how many rows there are of those groups that the sentence of a value names."""
-        around = self._shown_by.around(value).small
-        for text, count, fact in self._steps.each(self._groups):
-            if text in around:
-                yield "count", Decimal(count), [fact]
-
-    @cached_property
-    def _months(self) -> list[tuple[int, int, Fact]]:
-        """The months of the days in rows, each with how many rows of a list have it in one field."""
-        rows: dict[tuple[int, str, int], set[int]] = {}
-        for day, facts in self._facts.days.items():
-            for fact in facts:
-                if fact.row is not None:
-                    rows.setdefault((fact.row[0], fact.field, day.month), set()).add(fact.row[1])
-        return [
-            (month, len(found), Fact(self._facts.tables[table].source, f"{self._facts.tables[table].name}.{field}"))
-            for (table, field, month), found in rows.items()
-        ]
-
-    @cached_property
-    def _groups(self) -> list[tuple[str, int, Fact]]:
-        """The texts of columns, each with how many rows have it. A column of many divides the rows into no groups."""
-        return [
-            (text, count, Fact(table.source, f"{table.name}.{column}"))
-            for table in self._facts.tables
-            for column, texts in table.texts.items()
-            if len(texts) <= MAX_GROUPS
-            for text, count in texts.items()
-        ]
-
-    def _is_quantity(self, place: int, value: Value) -> bool:
-        """Whether the number says how many of one thing there are: it stands before the thing's name or a ×."""
-        if _TIMES.match(self._prose, value.end):
-            return True
-        following = self._marks[place + 1].value if place + 1 < len(self._marks) else None
-        if following is None or following.kind != "name" or following.start - value.end > 12:
-            return False
-        return not _END.search(self._prose, value.end, following.start)
-
-    @cached_property
-    def _items(self) -> int:
-        return len(_ITEM.findall(self._prose)) + len(re.findall(r"^[ \t]{2,}\S", self._prose, re.MULTILINE))
-
-    @cached_property
-    def _shown_rows(self) -> dict[int, set[int]]:
-        """The rows of each list that the answer shows by a value that no other row has."""
-        found: dict[int, set[int]] = {}
-        for mark in self._marks:
-            rows = {fact.row for fact in mark.facts if fact.row is not None}
-            if len(rows) == 1 and not mark.derived:
-                table, row = next(iter(rows))
-                found.setdefault(table, set()).add(row)
-        return found
+        yield from ratios.shares(self._shown_by, self.facts, place, value)
+        yield from ratios.quotients(self._shown_by, self.facts, place, value)
+        yield from ratios.of_a_year(self._shown_by, self.facts, place, value)
 
     # Sums
 
     @cached_property
     def _columns(self) -> list[Column]:
-        return [column for column in self._facts.columns if len(column.facts) > 1]
+        return [column for column in self.facts.columns if len(column.facts) > 1]
 
     def _columns_for(self, value: Value) -> Iterator[Column]:
         """Yield the columns of a value's unit."""
         return (column for column in self._steps.each(self._columns) if _may_be(value, column.facts[0]))
 
     def _sums(self, place: int, value: Value) -> Candidates:
-        if self._is_small(value) and self._is_quantity(place, value):
+        if words.TIMES.fullmatch(value.text) or (self._is_small(value) and self.counts.is_quantity(place, value)):
             return
         rows = self._shown_by.rows(value) if self._shown_by.around(value).says(words.ADDED) else set()
         for column in self._columns_for(value):
@@ -204,7 +167,7 @@ class Derivations:
     def _products(self) -> list[tuple[list[tuple[Decimal, list[Fact]]], Decimal]]:
         """Number times price, by row, and what that comes to."""
         found = []
-        for table in self._facts.tables:
+        for table in self.facts.tables:
             columns = [facts for facts in table.columns.values() if all(fact.number is not None for fact in facts)]
             counts = [facts for facts in columns if all(_is_count(fact) for fact in facts)]
             prices = [facts for facts in columns if any(not _is_count(fact) for fact in facts)]
@@ -225,7 +188,8 @@ class Derivations:
 
     def _shown(self, place: int, value: Value) -> Candidates:
         """Sums and differences of values that the answer itself shows beside it, of the same unit."""
-        if self._is_small(value):
+        is_average = self._shown_by.around(value).says(words.AVERAGE)
+        if self._is_small(value) and not is_average:
             return
         first = max(0, place - MAX_AWAY)
         numbers = [
@@ -244,6 +208,8 @@ class Derivations:
                 operands += mark.facts[:1]
                 if position:
                     yield "sum", total, operands
+                    if is_average:
+                        yield "average", total / (position + 1), operands
         for shown in (before[-3:], after[:3]):
             for position, mark in enumerate(shown):
                 for other in shown[position + 1 :]:
@@ -270,7 +236,7 @@ class Derivations:
         amounts = [(mark.value.numbers[0], mark.facts[:1]) for mark in beside if mark.value.unit == value.unit]
         amounts += [(_of(fact), (fact,)) for fact in self._rates if fact.unit == value.unit]
         if not is_money:
-            lengths = self._facts.bases.get(value.unit.dimension, [])[:MAX_SHOWN]
+            lengths = self.facts.bases.get(value.unit.dimension, [])[:MAX_SHOWN]
             amounts += [(base / value.unit.factor, (fact,)) for base, _count, fact in lengths]
         times = [mark for mark in beside if _is_times(mark.value)]
         for (amount, facts), other in product(amounts, times):
@@ -291,7 +257,7 @@ class Derivations:
         if share.derived:
             return
         for fact in share.facts[:1]:
-            beside = self._facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ())
+            beside = self.facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ())
             for amount in self._steps.each(beside[:MAX_PAIRED_FIELDS]):
                 if amount.unit is not None and amount.unit == value.unit:
                     whole = _of(amount)
@@ -301,28 +267,45 @@ class Derivations:
 
     @cached_property
     def _rates(self) -> list[Fact]:
-        rates = (fact for _number, _count, fact in self._facts.numbers if is_rate(fact.field))
+        rates = (fact for _number, _count, fact in self.facts.numbers if is_rate(fact.field))
         return list(islice(rates, MAX_PAIRED_ROWS))
 
     # Differences
 
-    def _differences(self, place: int, value: Value) -> Candidates:
+    def _differences_of_named(self, place: int, value: Value) -> Candidates:
+        """Yield differences of rows that are named, and of objects of which the sentence shows something."""
+        rows = self._arithmetic.rows.of(value)
+        if not rows:
+            return iter(())
+        return self._differences(place, value, rows, rows | self._arithmetic.rows.before(place, value))
+
+    def _differences_of_all(self, place: int, value: Value) -> Candidates:
+        # A sentence that names rows speaks of those.
+        return iter(()) if self._shown_by.rows(value) and value.decimals <= 0 else self._differences(place, value)
+
+    def _differences(
+        self,
+        place: int,
+        value: Value,
+        rows: Set[tuple[int, int]] = frozenset(),
+        named: Set[tuple[int, int]] = frozenset(),
+    ) -> Candidates:
         if not self._shown_by.around(value).says(words.DIFFERENCE):
             return
-        rows = self._shown_by.rows(value)
         for column in self._columns_for(value):
             for first, second in _pairs(self._near(rows, column)):
+                if rows and not {first.row, second.row} <= named:
+                    continue
                 yield "difference", _of(first) - _of(second), [first, second]
-        for facts in self._shown_by.numbers_near(value, self._facts):
+        for facts in self._shown_by.numbers_near(value, self.facts):
+            if rows and facts[0].row is not None and facts[0].row not in rows:
+                continue
             is_few = len(facts) <= MAX_COUNTS
             for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                 are_counts = is_few and value.unit is NO_UNIT and _is_count(first) and _is_count(second)
                 if (are_counts or _are_alike(first, second)) and (_may_be(value, first) or _may_be(value, second)):
                     yield "difference", _of(first) - _of(second), [first, second]
-        for amounts in self._facts.amounts.values():
-            for first, second in self._steps.each(_pairs(amounts[:MAX_OF_PASSAGE])):
-                if first.unit == second.unit == value.unit:
-                    yield "difference", _of(first) - _of(second), [first, second]
+        yield from self._differences_of_passages(value)
         beside = [mark for mark in self._shown_by.beside(place) if are_alike(mark.value.unit, value.unit)]
         for mark, other in _pairs(beside):
             operands = [*mark.facts[:1], *other.facts[:1]]
@@ -330,7 +313,13 @@ class Derivations:
         if not self._is_small(value):
             yield from self._differences_of_totals(value)
 
-    def _near(self, rows: set[tuple[int, int]], column: Column) -> list[Fact]:
+    def _differences_of_passages(self, value: Value) -> Candidates:
+        for amounts in self.facts.amounts.values():
+            for first, second in self._steps.each(_pairs(amounts[:MAX_OF_PASSAGE])):
+                if first.unit == second.unit == value.unit:
+                    yield "difference", _of(first) - _of(second), [first, second]
+
+    def _near(self, rows: Set[tuple[int, int]], column: Column) -> list[Fact]:
         """Return the numbers of a column of which differences are looked at: rows that the sentence names, and some."""
         if len(column.facts) <= MAX_COMPARED_ROWS:
             return column.facts
@@ -365,7 +354,7 @@ class Derivations:
     @cached_property
     def _wholes(self) -> list[Fact]:
         """The numbers of whole results, which are part of no object in them."""
-        found = (fact for (_source, path), facts in self._facts.siblings.items() if not path for fact in facts)
+        found = (fact for (_source, path), facts in self.facts.siblings.items() if not path for fact in facts)
         return list(islice(found, MAX_PAIRED_FIELDS))
 
     # Averages, years, shares
@@ -382,7 +371,7 @@ class Derivations:
             ):
                 yield from self._growth(value)
             yield from self._complements(value)
-            for facts in self._shown_by.numbers_near(value, self._facts):
+            for facts in self._shown_by.numbers_near(value, self.facts):
                 for first, second in self._steps.each(_pairs(facts[:MAX_PAIRED_FIELDS])):
                     low, high = sorted((abs(_of(first)), abs(_of(second))))
                     if _are_alike(first, second) and high:
@@ -393,13 +382,15 @@ class Derivations:
         rows = self._shown_by.rows(value)
         for column in self._steps.each(self._columns):
             for pair in _pairs(self._near(rows, column)):
+                if len(rows) > 1 and not {pair[0].row, pair[1].row} <= rows:
+                    continue
                 for first, second in (pair, pair[::-1]):
                     if _of(second):
                         yield "difference", (_of(first) / _of(second) - 1) * 100, [first, second]
 
     def _complements(self, value: Value) -> Candidates:
         """What a share that was looked up leaves of the whole."""
-        for several in self._shown_by.numbers_near(value, self._facts):
+        for several in self._shown_by.numbers_near(value, self.facts):
             for fact in self._steps.each(several[:MAX_PAIRED_FIELDS]):
                 if fact.unit == PERCENT:
                     yield "difference", 100 - _of(fact), [fact]
@@ -427,23 +418,10 @@ class Derivations:
         return value.decimals == 0 and value.numbers[0] <= 100
 
 
-Range = tuple[Decimal, Decimal, Decimal, bool]
-
-
-def _range(value: Value, number: Decimal) -> Range:
-    """Return a number, between which numbers what it is rounded from lies, and whether that may be whole."""
-    shown = abs(number)
-    half = Decimal(1).scaleb(-value.decimals) / 2
-    if is_other_reading(value, number):
-        half = Decimal("0.0005")
-    elif value.is_word:
-        half = Decimal("0.5") if value.is_about else Decimal(0)
-    elif value.is_about and value.decimals > 0:
-        half *= 2
-    elif value.is_about and shown:
-        whole = str(int(shown))
-        half = max(half, Decimal(10) ** (len(whole) - len(whole.rstrip("0"))))
-    return shown, shown - half, shown + half, bool(value.decimals or value.is_about)
+def _width(value: Value) -> Decimal:
+    """Return how far apart the numbers are that could stand in the place of one: whole ones, if it is whole."""
+    exact, low, high, _rounds = range_of(value, value.numbers[0])
+    return max(high - low, Decimal(1)) if exact == int(exact) else high - low
 
 
 def _is_in(number: Decimal, shown: Range) -> bool:

@@ -5,25 +5,40 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from assistant.contrib.receipts.matching.forms import (
+    MONTH,
+    SCOPES,
+    are_passages,
+    moment_of,
+    only_currency,
+    written_number,
+)
 from assistant.contrib.receipts.matching.units import (
+    DAY,
     NO_UNIT,
     Unit,
     codes,
     currency,
+    is_count,
     is_money,
+    is_period,
+    length_of_field,
     unit_after,
     unit_of_field,
 )
 from assistant.contrib.receipts.matching.values import Value, values_in
+
+if TYPE_CHECKING:
+    from assistant.contrib.receipts.matching.groups import Group
 
 # Limits of what is indexed of one run: characters of all texts and results, facts, and rows of one list.
 MAX_CHARACTERS = 200_000
@@ -40,12 +55,10 @@ MAX_DIGITS = 30
 
 # Fields that hold the address of the object that they are part of, and what is taken for one.
 LINK_FIELDS = frozenset({"url", "link", "href", "html_url", "web_url"})
-# Fields that say the currency or the unit of what stands beside and below them.
-_SCOPES = {
-    "currency": "currency", "currency_code": "currency", "waehrung": "currency", "währung": "currency",
-    "unit": "unit", "einheit": "unit",
-}  # fmt: skip
 _ADDRESS = re.compile(r"(?:https?://|/(?!/))[^\s<>\"']{1,500}")
+
+# Of a column of a list, in place of the text that a row does not have.
+MISSING = "\0missing"
 
 SourceKind = Literal["tool", "passage", "message", "page", "instructions", "clock"]
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -116,13 +129,18 @@ class Place:
 
 @dataclass(slots=True)
 class Table:
-    """The rows of a list in a result: its numbers by column, and how often each text of a column occurs."""
+    """The rows of a list in a result: its numbers by column, and which rows have each text of a column.
+
+    Its grain is what of time they are of: `day` or `month`. Texts are in small letters; MISSING stands for no value,
+    and `\\0true` and `\\0false` for what is no text.
+    """
 
     name: str
     source: int
     rows: int = 0
+    grain: str = ""
     columns: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
-    texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    texts: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +192,7 @@ class Facts:
         self.words: set[str] = set()
         # Addresses of objects in results, by the number of the source and the object's path.
         self.links: dict[tuple[int, str], str] = {}
+        self.groups: list[Group] | None = None
         self.characters = 0
         self.count = 0
         today = Fact(self.add_source(Source("clock")), day=now.date())
@@ -204,7 +223,8 @@ class Facts:
             self._text(number, content)
             return
         self.characters += len(content)
-        self._value(value, Place(number))
+        scope = {"currency": code} if (code := only_currency(value)) else {}
+        self._value(value, Place(number, scope=scope))
 
     def _text(self, source: int, text: str) -> None:
         if self.is_full:
@@ -254,7 +274,7 @@ class Facts:
         elif isinstance(value, list):
             self._list(value, place)
         elif isinstance(value, bool) or value is None:
-            return
+            self._text_of_row(MISSING if value is None else f"\0{value}".casefold(), place)
         elif isinstance(value, int | Decimal):
             self._leaf_number(Decimal(value), place)
         elif isinstance(value, str):
@@ -263,7 +283,7 @@ class Facts:
     def _object(self, value: dict[str, Any], place: Place) -> None:
         scope = dict(place.scope)
         for key, one in value.items():
-            if isinstance(one, str) and len(one) <= 20 and (name := _SCOPES.get(key.casefold())):
+            if isinstance(one, str) and len(one) <= 20 and (name := SCOPES.get(key.casefold())):
                 scope[name] = one
             if isinstance(one, str) and key.casefold() in LINK_FIELDS and _ADDRESS.fullmatch(one):
                 self.links.setdefault((place.source, place.path), one)
@@ -271,11 +291,17 @@ class Facts:
             inner = replace(place.at(key), scope=scope)
             # "p95" is said of the field of that name.
             if any(sign.isdigit() for sign in key):
-                self._put(self.tokens[key.casefold()], inner.fact())
+                for word in {key.casefold(), *key.casefold().split("_")}:
+                    if any(map(str.isdigit, word)):
+                        self._put(self.tokens[word], inner.fact())
+                if (length := length_of_field(key)) is not None:
+                    said = replace(inner.fact(), number=length[0], unit=length[1], row=None)
+                    self.count += 1
+                    insort(self.bases[length[1].dimension], (length[1].base(length[0]), self.count, said))
             self._value(one, inner)
 
     def _list(self, value: list[Any], place: Place) -> None:
-        if _are_passages(value):
+        if are_passages(value):
             for passage in value:
                 self._passage(passage)
             return
@@ -297,10 +323,14 @@ class Facts:
         self._text(source, str(passage["text"]))
         self._name(str(passage["source"]), Place(source))
 
-    def _leaf_number(self, number: Decimal, place: Place) -> None:
+    def _leaf_number(self, number: Decimal, place: Place, *, is_text: bool = False) -> None:
         if not number.is_finite() or not -MAX_DIGITS < number.adjusted() < MAX_DIGITS:
             return
-        fact = Fact(place.source, place.path, number=number, unit=_unit(place), row=place.row)
+        unit = _unit(place)
+        if unit is None and is_text and "currency" in place.scope and number.as_tuple().exponent == -2:
+            # Who writes "212.50" as a text beside a currency writes an amount.
+            unit = currency(str(place.scope["currency"]).upper())
+        fact = Fact(place.source, place.path, number=number, unit=unit, row=place.row)
         self._number(fact)
         if fact.row is not None:
             self.tables[fact.row[0]].columns[fact.field].append(fact)
@@ -310,26 +340,33 @@ class Facts:
         stripped = text.strip()
         if not stripped:
             return
-        if (number := _written_number(stripped)) is not None:
-            self._leaf_number(number, place)
+        if (number := written_number(stripped)) is not None:
+            self._leaf_number(number, place, is_text=True)
             self._put(self.tokens[stripped.casefold()], place.fact())
             return
         if _ADDRESS.fullmatch(stripped):
             # Numbers in addresses are said of nothing.
             self._put(self.tokens[stripped.casefold()], place.fact())
             return
-        if month := _MONTH.fullmatch(stripped):
+        if month := MONTH.fullmatch(stripped):
+            if place.row is not None:
+                self.tables[place.row[0]].grain = "month"
             self._put(self.months[int(month[1]), int(month[2])], place.fact())
-        moment = _moment(stripped)
+        moment = moment_of(stripped)
         if moment is not None:
             self._moment(moment, place.fact(), is_day=len(stripped) == 10)
             return
         self._words_and_values(stripped, place)
         if len(stripped) <= MAX_NAME:
             self._put(self.tokens[stripped.casefold()], place.fact())
-            if place.row is not None and len(stripped) <= 40:
-                self.tables[place.row[0]].texts[place.path.rpartition(".")[2]][stripped.casefold()] += 1
+            if len(stripped) <= 40:
+                self._text_of_row(stripped.casefold(), place)
             self._name(stripped, place)
+
+    def _text_of_row(self, text: str, place: Place) -> None:
+        if place.row is not None:
+            table, row = place.row
+            self.tables[table].texts[place.path.rpartition(".")[2]].setdefault(text, []).append(row)
 
     def _words_and_values(self, text: str, place: Place) -> None:
         self.words.update(word.casefold() for word in WORD.findall(text))
@@ -343,6 +380,8 @@ class Facts:
             self._put(self.days[one.date()], dated)
             if not is_day:
                 self._put(self.minutes[one.hour * 60 + one.minute], Fact(fact.source, fact.path, row=fact.row))
+        if fact.row is not None:
+            self.tables[fact.row[0]].grain = "day"
         self.moments.append((local.replace(tzinfo=None), Fact(fact.source, fact.path, row=fact.row)))
 
     def _name(self, text: str, place: Place) -> None:
@@ -375,6 +414,12 @@ class Facts:
         """The telephone numbers with the code of their country, once everything is indexed."""
         return {token: found for token, found in self.tokens.items() if token.startswith("+")}
 
+    def lengths_of_days(self) -> list[Fact]:
+        """Return the lengths of time of a day and more."""
+        return [
+            fact for _base, _count, fact in self.bases.get("time", []) if fact.unit and fact.unit.factor >= DAY.factor
+        ]
+
     def link_of(self, fact: Fact) -> str:
         """Return the address of the object that a fact is part of, as the result names it; "" if it names none."""
         path = fact.path
@@ -399,34 +444,6 @@ def _column(table: Table, place: int, name: str, facts: list[Fact]) -> Column:
     return Column(table.name, name, place, table.rows, facts, list(accumulate(numbers)), total)
 
 
-_PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
-# As amounts are written for people, with a point or with a comma before their decimals.
-_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,12})?")
-_WITH_COMMA = re.compile(r"-?(?:\d{1,3}(?:\.\d{3}){1,6}|\d{1,20}),\d{1,2}")
-_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-
-
-def _written_number(text: str) -> Decimal | None:
-    """Return the number that a string of a result is; None if it is another text."""
-    if _PLAIN_NUMBER.fullmatch(text):
-        return Decimal(text)
-    if _GROUPED.fullmatch(text):
-        return Decimal(text.replace(",", ""))
-    if _WITH_COMMA.fullmatch(text):
-        return Decimal(text.replace(".", "").replace(",", "."))
-    return None
-
-
-def _moment(text: str) -> datetime | None:
-    if not _MOMENT.fullmatch(text):
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
-
-
 def _between(index: Sequence[tuple[Decimal, int, Fact]], low: Decimal, high: Decimal) -> Iterator[Fact]:
     start = bisect_left(index, low, key=lambda entry: entry[0])
     end = bisect_right(index, high, key=lambda entry: entry[0])
@@ -443,18 +460,11 @@ def _unit(place: Place) -> Unit | None:
     if "unit" in place.scope and own in ("value", "amount", "quantity", "reading"):
         named = unit_after(f" {place.scope['unit']}", 0)
         return named[0] if named else None
-    if "currency" in place.scope and is_money(own):
+    is_of_money = is_money(own) or (len(parts) > 1 and is_money(parts[-2]) and not is_count(own))
+    if "currency" in place.scope and is_of_money:
         return currency(str(place.scope["currency"]).upper())
     above = place.path.split(".")[-2:-1]
-    # "days" is the unit of `days.late`, and not of what the rows of a list of days hold.
-    if len(parts) > 1 and not is_money(own) and not above[0].isdigit():
+    # "days" is the unit of `days.late`, and not of what the rows of a list of days, or a `previous_week`, hold.
+    if len(parts) > 1 and not is_money(own) and not above[0].isdigit() and not is_period(parts[-2]):
         return unit_of_field(parts[-2])
     return None
-
-
-def _are_passages(value: list[Any]) -> bool:
-    return bool(value) and all(
-        isinstance(one, dict)
-        and all(isinstance(one.get(key), str) and one.get(key) for key in ("number", "source_id", "source", "text"))
-        for one in value
-    )

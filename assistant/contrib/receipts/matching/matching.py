@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,13 +16,15 @@ from assistant.contrib.receipts.matching import weekdays, words
 from assistant.contrib.receipts.matching.derived import Derivations
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
+from assistant.contrib.receipts.matching.one_row import of_one_row
 from assistant.contrib.receipts.matching.prose import clauses, masked
+from assistant.contrib.receipts.matching.rounding import range_of
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, are_alike
+from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, SHARES, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
-from assistant.contrib.receipts.matching.values import Value, is_other_reading, values_in
+from assistant.contrib.receipts.matching.values import Value, values_in
 
 # Limits of one answer: characters, values, and sources kept of each value.
 MAX_ANSWER = 32_000
@@ -33,6 +34,8 @@ MAX_SOURCES = 8
 MAX_FACTS_OF_VALUE = 64
 # Below this a number that stands in some row may be a count of rows.
 MAX_SMALL = 20
+# Below this a whole number without a unit is no rounded one that has one.
+MIN_ROUNDED = 100
 # Fields that hold counts, of which a currency or a time is said by mistake.
 _COUNTS = frozenset(
     {
@@ -41,6 +44,8 @@ _COUNTS = frozenset(
     }
 )  # fmt: skip
 
+# Of a mark while others are computed of it.
+SUPPOSED = "supposed"
 Reason = Literal["", "not_found", "other_row"]
 
 
@@ -78,9 +83,15 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _whole_lengths(found, prose, facts, steps)
     found = weekdays.checked(found, prose, facts, steps, MAX_SOURCES)
-    found = _derived(found, prose, facts, steps)
-    found = _without_examples(_of_one_row(found, prose, facts), prose)
-    return [mark for mark in found if mark.is_supported or not _in_code(answer, mark.value)]
+    found, derivations = _derived(found, prose, facts, steps)
+    found = _computed_again(of_one_row(found, prose, facts), derivations)
+    found = _without_examples(found, prose)
+    return [mark for mark in found if mark.is_supported or not (_is_rough(mark.value) or _in_code(answer, mark.value))]
+
+
+def _is_rough(value: Value) -> bool:
+    """Whether a value is only roughly how many times or which share something is: "almost twice as many"."""
+    return value.is_about and bool(words.TIMES.fullmatch(value.text))
 
 
 _INLINE_CODE = re.compile(r"(`+)[^`\n]+\1")
@@ -95,7 +106,7 @@ def _in_code(answer: str, value: Value) -> bool:
 
 def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
     values = values_in(prose, facts.now, MAX_VALUES)
-    found = [Mark(value, *_support(value, facts, steps)) for value in values if _is_said(value)]
+    found = [Mark(value, *_support(value, facts, steps)) for value in values if _is_said(value, prose)]
     starts = [mark.value.start for mark in found]
     ends_of = [mark.value.end for mark in found]
     gone = set[int]()
@@ -108,7 +119,7 @@ def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
         if beside and not within:
             continue
         gone.update(within)
-        names.append(Mark(value, tuple(sources)))
+        names.append(Mark(value, tuple(sources), reason="" if sources else "not_found"))
     found = [mark for place, mark in enumerate(found) if place not in gone]
     taken = sorted((mark.value.start, mark.value.end) for mark in (*found, *names))
     unknown = () if steps.is_spent else unknown_names(prose, facts, language, taken)
@@ -117,7 +128,15 @@ def _marks(prose: str, facts: Facts, language: str, steps: Steps) -> list[Mark]:
     return sorted((*found, *names), key=lambda mark: mark.value.start)
 
 
-def _is_said(value: Value) -> bool:
+def _is_said(value: Value, prose: str) -> bool:
+    if (
+        value.kind == "number"
+        and value.numbers[0] == 100
+        and words.FOR_HUNDRED.search(prose, max(0, value.start - 8), value.start)
+    ):
+        return False
+    if value.kind == "number" and words.ONE_IN.search(prose, max(0, value.start - 16), value.start):
+        return False
     return not (value.kind == "number" and not any(value.numbers))
 
 
@@ -182,7 +201,7 @@ def _dates(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
 
 def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
     for number in value.numbers:
-        low, high = bounds(value, number)
+        _shown, low, high, _whole = range_of(value, number)
         seen = 0
         for fact in steps.each(facts.near(low, high)):
             if _fits(value, number, fact, facts):
@@ -196,9 +215,10 @@ def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
 
 
 def _converted(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
-    half = value.unit.base(Decimal(1).scaleb(-value.decimals)) / 2 if value.decimals > 0 else Decimal(0)
-    base = value.unit.base(abs(number))
-    yield from steps.each(facts.near_base(value.unit.dimension, base - half, base + half))
+    low = high = abs(number)
+    if value.decimals > 0 or value.is_about:
+        _shown, low, high, _whole = range_of(value, number)
+    yield from steps.each(facts.near_base(value.unit.dimension, value.unit.base(low), value.unit.base(high)))
     if value.unit == PERCENT:
         share = Decimal(1).scaleb(-value.decimals - 2) / 2
         for fact in steps.each(facts.near(number / 100 - share, number / 100 + share)):
@@ -212,22 +232,13 @@ def _converted(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Ite
 
 
 def _years(value: Value, number: Decimal, facts: Facts, steps: Steps) -> Iterator[Fact]:
+    if value.unit is NO_UNIT and value.decimals == 0 and number == int(number):
+        # The name of a field, such as a year that amounts are grouped by.
+        yield from facts.tokens.get(str(int(number)), ())
     if value.unit is NO_UNIT and value.decimals == 0 and 1900 <= number <= 2100 and not value.is_word:
         for day, found in steps.each(facts.days.items()):
             if day.year == number:
                 yield from found
-
-
-def bounds(value: Value, number: Decimal) -> tuple[Decimal, Decimal]:
-    """Return between which numbers a fact lies that an answer shows as a number, with its rounding."""
-    number = abs(number)
-    half = Decimal(1).scaleb(-value.decimals) / 2
-    if is_other_reading(value, number):
-        half = Decimal("0.0005")
-    elif value.is_about:
-        zeros = len(str(int(number))) - len(str(int(number)).rstrip("0")) if number == int(number) and number else 0
-        half = max(half, Decimal(10) ** zeros if zeros else Decimal(1) if value.decimals <= 0 else half)
-    return number - half, number + half
 
 
 def _fits(value: Value, number: Decimal, fact: Fact, facts: Facts) -> bool:
@@ -241,6 +252,9 @@ def _fits(value: Value, number: Decimal, fact: Fact, facts: Facts) -> bool:
             return False
         if value.decimals == 0 and not value.is_about and other == int(other):
             return False
+        if value.unit is NO_UNIT and shown < MIN_ROUNDED and fact.unit is not None and not value.decimals:
+            # "Seven" is not said of 6.5 days.
+            return False
         if value.is_word:
             return False
     return _unit_fits(value, fact, facts)
@@ -251,12 +265,26 @@ def _unit_fits(value: Value, fact: Fact, facts: Facts) -> bool:
         # "Five times" is not said of 5.0.
         return not (value.is_word and fact.unit is None and _is_written_exactly(fact))
     if fact.unit is None:
-        if value.unit == PERCENT and (_is_plural(fact.field) or (fact.number is not None and abs(fact.number) > 100)):
+        if value.unit == PERCENT and not _may_be_share(fact):
+            return False
+        if value.unit == CENTS and _is_written_exactly(fact):
+            return False
+        if not value.unit.dimension.startswith("currency:") and _is_plural(fact.field):
             return False
         if value.unit.dimension in ("time", "months") and _has_sibling_of(value.unit.dimension, fact, facts):
             return False
+        if value.unit.dimension in facts.bases and fact.path and value.unit.dimension.startswith("currency:"):
+            # Where amounts have a currency, a whole number that has none is no amount.
+            return _is_written_exactly(fact)
         return not _COUNTS & {fact.field, *field_words(fact.field)[-1:]}
     return are_alike(fact.unit, value.unit)
+
+
+def _may_be_share(fact: Fact) -> bool:
+    """Whether a number without a unit may be a percentage: a small one, or one whose field is named so."""
+    if not fact.path or fact.number is None:
+        return True
+    return abs(fact.number) < 1 or _is_written_exactly(fact) or bool(SHARES & set(field_words(fact.field)))
 
 
 def _is_written_exactly(fact: Fact) -> bool:
@@ -275,54 +303,130 @@ def _has_sibling_of(dimension: str, fact: Fact, facts: Facts) -> bool:
     return bool(fact.path) and any(one.unit is not None and one.unit.dimension == dimension for one in beside)
 
 
+_MINUTES_FOLLOW = re.compile(r"[ \u00a0]*(?:,|and|und)?[ \u00a0]*\d{1,2}[ \u00a0]?(?:m|min|mins|minutes|Minuten)\b")
 _AND = re.compile(r"[ \u00a0]*(?:,|and|und)?[ \u00a0]*")
 
 
 def _whole_lengths(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:
     """Look for "7 hours 15 minutes" as one length, where its parts stand nowhere."""
     found = list(marks)
-    for place, (first, second) in enumerate(itertools.pairwise(marks)):
-        hours, minutes = first.value, second.value
-        if (hours.unit, minutes.unit) != (HOUR, MINUTE) or (first.is_supported and second.is_supported):
+    for place, first, second in _lengths(marks, prose):
+        hours = first.value
+        minutes = second.value
+        if first.is_supported and second.is_supported:
             continue
-        if hours.kind == minutes.kind == "number" and _AND.fullmatch(prose, hours.end, minutes.start):
-            length = replace(hours, numbers=(hours.numbers[0] + minutes.numbers[0] / 60,), decimals=2)
-            of_whole = _support(length, facts, steps)
-            if not of_whole[2]:
-                found[place] = Mark(hours, *of_whole)
-                found[place + 1] = Mark(minutes, *of_whole)
+        length = replace(hours, numbers=(hours.numbers[0] + minutes.numbers[0] / 60,), decimals=2)
+        of_whole = _support(length, facts, steps)
+        if not of_whole[2]:
+            found[place] = Mark(hours, *of_whole)
+            found[place + 1] = Mark(minutes, *of_whole)
     return found
 
 
-def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> list[Mark]:
+def _lengths(marks: list[Mark], prose: str) -> Iterator[tuple[int, Mark, Mark]]:
+    """Yield hours with the minutes that follow them, and the place of the first."""
+    for place, (first, second) in enumerate(itertools.pairwise(marks)):
+        if (first.value.unit, second.value.unit) != (HOUR, MINUTE):
+            continue
+        if first.value.kind == second.value.kind == "number" and _AND.fullmatch(
+            prose, first.value.end, second.value.start
+        ):
+            yield place, first, second
+
+
+def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> tuple[list[Mark], Derivations]:
     """Look for sums, counts, differences and the like of what was found, for those values that stand nowhere."""
-    # What is found is a source of what comes behind it.
-    found = list(marks)
+    # What is found, and what is supposed, is a source of what comes behind it.
+    found = _supposed(marks, prose)
     shown = Shown(prose, found, steps)
     derivations = Derivations(facts, shown)
     rows = dict[str, int]()
     for table in facts.tables:
         name = table.name.casefold()
         rows[name] = max(table.rows, rows.get(name, 0))
+    for place, mark in enumerate(list(found)):
+        found[place] = _computed(place, mark, derivations, shown, rows)
+    # What stands before its operands is computed once they are.
+    is_any_computed = any(mark.derived for mark in found)
+    for place, mark in enumerate(found if is_any_computed else ()):
+        if not mark.is_supported and mark.value.kind in ("number", "date", "time"):
+            found[place] = _computed(place, mark, derivations, shown, {})
+    _join_lengths(found, prose, derivations, steps)
+    found = [mark for mark in found if mark.derived != SUPPOSED]
+    # What was not looked for everywhere is not said to be nowhere.
+    return [mark for mark in found if mark.is_supported or not steps.is_spent], derivations
+
+
+def _computed_again(marks: list[Mark], derivations: Derivations) -> list[Mark]:
+    """Compute small numbers that stand in another row than the rest: they may be a difference within the right one."""
+    found = list(marks)
     for place, mark in enumerate(marks):
-        if mark.value.kind in ("date", "time") and not mark.is_supported:
-            operands = ends(shown, facts, place, mark.value)
-            if operands:
-                found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="")
-        elif mark.value.kind == "number" and _is_more_than_there_are(mark, prose, rows):
-            found[place] = replace(mark, facts=(), reason="not_found")
-        elif mark.value.kind == "number" and _may_be_count(mark):
-            for name, number, counted in derivations.group_counts(mark.value):
-                if number == mark.value.numbers[0]:
-                    found[place] = replace(mark, facts=tuple(counted), derived=name, reason="")
-                    break
-        elif mark.value.kind == "number" and not mark.is_supported:
+        if mark.reason == "other_row" and mark.value.is_small_count:
             result = derivations.of(place, mark.value)
             if result is not None:
-                name, operands = result
-                found[place] = replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived=name, reason="")
-    # What was not looked for everywhere is not said to be nowhere.
-    return [mark for mark in found if mark.is_supported or not steps.is_spent]
+                found[place] = replace(mark, facts=tuple(result[1][:MAX_SOURCES]), derived=result[0], reason="")
+    return found
+
+
+def _supposed(marks: list[Mark], prose: str) -> list[Mark]:
+    """Take for given what a condition supposes, and small counts of what would be: nobody has looked them up."""
+    conditions = [found.span() for found in words.CONDITION.finditer(prose)]
+    # "Two parcels would be": what stands behind it follows from it.
+    would = [
+        (start, last.start())
+        for start, end in clauses(prose)
+        for last in [next(iter(words.SUPPOSED.finditer(prose, start, end)), None)]
+        if last is not None
+    ]
+    return [
+        replace(mark, derived=SUPPOSED, reason="")
+        if mark.reason == "not_found"
+        and mark.value.kind == "number"
+        and (_is_within(mark, conditions) or (mark.value.is_small_count and _is_within(mark, would)))
+        else mark
+        for mark in marks
+    ]
+
+
+def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, rows: Mapping[str, int]) -> Mark:
+    """Return a mark with what its value was computed from, if it stands nowhere and was."""
+    if mark.value.kind in ("date", "time") and not mark.is_supported:
+        operands = ends(shown, derivations.facts, place, mark.value)
+        return replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="") if operands else mark
+    if mark.value.kind != "number":
+        return mark
+    if _is_more_than_there_are(mark, shown.prose, rows):
+        return replace(mark, facts=(), reason="not_found")
+    if _may_be_count(mark):
+        for name, number, counted in derivations.counts.of_groups(mark.value):
+            if number == mark.value.numbers[0]:
+                return replace(mark, facts=tuple(counted), derived=name, reason="")
+        return mark
+    row = derivations.row_behind(mark.value) if mark.value.unit is NO_UNIT else None
+    is_elsewhere = row is not None and mark.facts and all(fact.row not in (None, row) for fact in mark.facts)
+    if mark.is_supported and not is_elsewhere:
+        return mark
+    if mark.value.unit == HOUR and _MINUTES_FOLLOW.match(shown.prose, mark.value.end):
+        return mark
+    if is_elsewhere:
+        # "6 stools" is not said of the lamps of which there are 6.
+        mark = replace(mark, facts=(), reason="other_row")
+    result = derivations.of(place, mark.value)
+    return replace(mark, facts=tuple(result[1][:MAX_SOURCES]), derived=result[0], reason="") if result else mark
+
+
+def _join_lengths(marks: list[Mark], prose: str, derivations: Derivations, steps: Steps) -> None:
+    """Compute "3 hours 49 minutes" as one length, where its parts are nothing by themselves."""
+    for place, hours, minutes in _lengths(marks, prose):
+        if hours.is_supported and minutes.is_supported:
+            continue
+        number = hours.value.numbers[0] * 60 + minutes.value.numbers[0]
+        whole = replace(hours.value, end=minutes.value.end, numbers=(number,), unit=MINUTE, is_about=True)
+        result = derivations.of(place, whole)
+        if result is not None:
+            facts = tuple(result[1][:MAX_SOURCES])
+            marks[place] = replace(hours, facts=facts, derived=result[0], reason="")
+            marks[place + 1] = replace(minutes, facts=facts, derived=result[0], reason="")
 
 
 def _may_be_count(mark: Mark) -> bool:
@@ -365,85 +469,12 @@ def _without_examples(marks: list[Mark], prose: str) -> list[Mark]:
     return [
         mark
         for mark in marks
-        if mark.reason != "not_found" or not any(start <= mark.value.start < end for start, end in made_up)
+        if mark.reason != "not_found"
+        or not (
+            _is_within(mark, made_up) or words.NEGATED.search(prose, max(0, mark.value.start - 24), mark.value.start)
+        )
     ]
 
 
-def _of_one_row(marks: list[Mark], prose: str, facts: Facts) -> list[Mark]:
-    """Unmark values that belong to another row than the rest of what a sentence, item or row of a table says."""
-    wrong = set[int]()
-    place = 0
-    for start, end in clauses(prose):
-        inside = list[int]()
-        while place < len(marks) and marks[place].value.start < end:
-            if marks[place].value.start >= start:
-                inside.append(place)
-            place += 1
-        wrong |= _strangers(marks, inside, facts)
-    return [replace(mark, reason="other_row", facts=()) if place in wrong else mark for place, mark in enumerate(marks)]
-
-
-def _rows(mark: Mark, facts: Facts) -> dict[int, set[int]]:
-    """Return the rows in which a value stands, by their list; nothing for one that stands elsewhere too."""
-    found: dict[int, set[int]] = defaultdict(set)
-    for fact in mark.facts:
-        if fact.row is not None and facts.tables[fact.row[0]].rows > 1:
-            found[fact.row[0]].add(fact.row[1])
-    return found
-
-
-def _fields(mark: Mark, table: int) -> frozenset[str]:
-    return frozenset(fact.field for fact in mark.facts if fact.row is not None and fact.row[0] == table)
-
-
-def _strangers(marks: list[Mark], inside: list[int], facts: Facts) -> set[int]:
-    by_table: dict[int, list[tuple[int, set[int], frozenset[str], bool]]] = defaultdict(list)
-    for place in inside:
-        mark = marks[place]
-        if not mark.is_supported or mark.derived or mark.value.kind == "weekday":
-            continue
-        for table, rows in _rows(mark, facts).items():
-            only = all(fact.row is not None and fact.row[0] == table for fact in mark.facts)
-            by_table[table].append((place, rows, _fields(mark, table), only))
-    wrong = set[int]()
-    for entries in by_table.values():
-        groups = _groups(entries)
-        if len(groups) > 1 and any(len(group) < 2 for group in groups):
-            continue
-        for group in groups:
-            wrong |= _odd_ones(group)
-    return wrong
-
-
-Entry = tuple[int, set[int], frozenset[str], bool]
-
-
-def _groups(entries: list[Entry]) -> list[list[Entry]]:
-    """Divide values in their order into what is said of one row after the other: a field occurs once in each."""
-    groups: list[list[Entry]] = [[]]
-    seen = set[frozenset[str]]()
-    for entry in entries:
-        if entry[2] in seen:
-            groups.append([])
-            seen = set()
-        seen.add(entry[2])
-        groups[-1].append(entry)
-    return groups
-
-
-def _odd_ones(group: list[Entry]) -> set[int]:
-    """Return the values of a group that are not of the row of which the most are."""
-    if len(group) < 2:
-        return set()
-    counts = Counter(row for _place, rows, _fields, _only in group for row in rows)
-    most = max(counts.values())
-    if most == len(group):
-        return set()
-    best = {row for row, count in counts.items() if count == most}
-    if len(group) > 2 and most < 2:
-        return set()
-    odd = {place for place, rows, _fields, only in group if only and not rows & best}
-    if len(group) == 2 and not odd:
-        # Each contradicts the other.
-        return {place for place, _rows, _fields, only in group if only}
-    return odd if len(odd) <= max(1, len(group) // 2) else set()
+def _is_within(mark: Mark, places: list[tuple[int, int]]) -> bool:
+    return any(start <= mark.value.start < end for start, end in places)

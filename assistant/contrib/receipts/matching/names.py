@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.values import Value
-from assistant.contrib.receipts.matching.words import common_words, months, weekdays
+from assistant.contrib.receipts.matching.words import common_words, language_of, months, weekdays
 
 # Words that are written with a capital letter and name nobody.
 _CAPITALS = frozenset(
     {
         "i", "i'm", "i'd", "i've", "i'll", "hi", "hello", "dear", "mr", "mrs", "ms", "dr", "miss", "sir",
-        "madam", "no", "nr", "new", "year", "day", "christmas", "easter", "ok", "okay", "yes", "sure",
+        "madam", "no", "nr", "new", "year", "day", "christmas", "easter", "eve", "year's", "year’s",
+        "ok", "okay", "yes", "sure",
         "sorry", "thanks", "thank", "step", "option", "note", "total", "order", "orders", "customer",
         "date", "amount", "price", "name", "phone", "city", "email", "e-mail", "status", "sum", "herr",
+        "prozent", "prozentpunkte", "drittel", "viertel", "fünftel", "hälfte", "zehntel", "stück", "stunden", "minuten",
         "herrn", "frau", "familie", "firma", "liebe", "lieber", "hallo", "guten", "tag", "uhr", "euro",
         "dollar", "ende", "anfang", "mitte", "nummer", "seite",
     }
@@ -57,8 +59,35 @@ def known_names(prose: str, facts: Facts, steps: Steps) -> Iterator[tuple[Value,
             continue
         part = facts.parts.get(keys[place]) or facts.parts.get(_singular(keys[place])) or []
         if part and words[place][0][0].isupper() and not _is_common_anywhere(keys[place]):
+            if other := _other_half(prose, words, place, facts):
+                start, end = other
+                yield Value("name", start, end, prose[start:end], token=prose[start:end].casefold()), []
+                place += 1 + (start == words[place].start())
+                continue
             yield Value("name", words[place].start(), words[place].end(), words[place][0], token=keys[place]), part
         place += 1
+
+
+def _other_half(prose: str, words: list[re.Match[str]], place: int, facts: Facts) -> tuple[int, int] | None:
+    """Return where a name stands of which only one half is known: "Felix Maier" where Felix is Felix Moser's.
+
+    A noun may stand before a German name.
+    """
+    word = words[place]
+    following = words[place + 1] if place + 1 < len(words) else None
+    if following and _is_half(following[0], facts) and prose[word.end() : following.start()] in (" ", "\u00a0"):
+        return word.start(), following.end()
+    before = words[place - 1] if place else None
+    if language_of(prose) == "de" or before is None or not _is_half(before[0], facts):
+        return None
+    is_beside = prose[before.end() : word.start()] in (" ", "\u00a0")
+    return (before.start(), word.end()) if is_beside and not before[0].endswith("ly") else None
+
+
+def _is_half(word: str, facts: Facts) -> bool:
+    if len(word) < 3 or not _is_capital(word) or not word[1:].islower():
+        return False
+    return not (_is_known(word, facts) or _is_common(word, "en") or _is_common(word, "de"))
 
 
 def _longest(keys: list[str], place: int, facts: Facts, steps: Steps) -> tuple[int, list[Fact]]:

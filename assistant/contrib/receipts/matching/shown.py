@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.prose import sentences
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value
@@ -71,14 +72,16 @@ class Shown:
         self.marks = marks
         self.steps = steps
         self._starts = [mark.value.start for mark in marks]
+        self._all_sentences = sentences(prose)
+        self._sentence_starts = [start for start, _end in self._all_sentences]
         self._sentences: dict[tuple[int, int, int], Sentence] = {}
 
     def bounds(self, value: Value) -> tuple[int, int]:
         """Return where the sentence, item or row of a table begins and ends in which a value stands."""
-        start = max(self.prose.rfind("\n", 0, value.start), self.prose.rfind(". ", 0, value.start)) + 1
-        ends = [end for end in (self.prose.find("\n", value.end), self.prose.find(". ", value.end)) if end >= 0]
+        place = bisect_right(self._sentence_starts, value.start) - 1
+        start, end = self._all_sentences[place] if place >= 0 else (0, len(self.prose))
         start += (value.start - start) // MAX_SENTENCE * MAX_SENTENCE
-        return start, max(value.end, min(*ends, start + MAX_SENTENCE, len(self.prose)))
+        return start, max(value.end, min(end, start + MAX_SENTENCE))
 
     def around(self, value: Value) -> Sentence:
         """Return the sentence in which a value stands, in a table the row with the heading of the value's column."""

@@ -16,31 +16,31 @@ from assistant.contrib.receipts.matching.values import Value
 Candidates = Iterator[tuple[str, Decimal, Sequence[Fact]]]
 # Moments that are looked at, and those of one object; lengths of time.
 MAX_MOMENTS = 200
+# Moments that need no other reason to be looked at.
+MAX_FEW = 6
 MAX_OF_OBJECT = 8
 MAX_LENGTHS = 40
 
 
-def lengths(shown: Shown, facts: Facts, value: Value) -> Candidates:
-    """Yield how much time lies between two moments of an object or two times that are shown, or between one and now."""
+def lengths(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candidates:
+    """Yield how much time lies between two moments of an object or two times that are shown, or between one and now.
+
+    Args:
+        is_near: whether only moments of objects are looked at of which the sentence of the value shows something.
+    """
     if value.unit.dimension not in ("time", "months"):
         return
-    # "In four days" is said of what is to come.
-    is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
+    if is_near:
+        yield from _until_the_end(shown, facts, value)
+        yield from _of_wholes(shown, facts, value)
+    yield from _since(shown, facts, value, is_near=is_near)
+    yield from _between_moments(shown, facts, value, is_near=is_near)
     now = facts.now.replace(tzinfo=None)
-    by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
-    for moment, fact in shown.steps.each(facts.moments[:MAX_MOMENTS]):
-        by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
-        if not is_ahead or moment >= now.replace(hour=0, minute=0, second=0, microsecond=0):
-            yield from _between(value, moment, now, [fact])
-        if fact.row is not None:
-            # Also between rows of a list: when a parcel was at two places.
-            by_object.setdefault((fact.row[0], f"*.{fact.field}"), []).append((moment, fact))
-    for several in by_object.values():
-        for (moment, fact), (other, second) in shown.steps.each(combinations(several[:MAX_OF_OBJECT], 2)):
-            yield from _between(value, moment, other, [fact, second])
     inside = list(shown.steps.each(shown.inside(value)))
     for mark in inside:
         day = mark.value.day
+        if day is not None and day.year < 5 and (day.month, day.day) != (2, 29):
+            day = day.replace(year=now.year)
         if day is not None and mark.is_supported and day.year > 4:
             yield from _between(value, datetime(day.year, day.month, day.day), now, list(mark.facts[:1]))
     if value.unit.dimension == "time" and value.unit.factor < DAY.factor:
@@ -49,6 +49,73 @@ def lengths(shown: Shown, facts: Facts, value: Value) -> Candidates:
         for first, later in combinations(times[:MAX_OF_OBJECT], 2):
             minutes = (later.value.minutes - first.value.minutes) % 1440
             yield "time", Decimal(minutes) * 60 / value.unit.factor, [*first.facts[:1], *later.facts[:1]]
+
+
+def durations(facts: Facts) -> dict[int, list[tuple[Decimal, list[Fact]]]]:
+    """Return how long each row of a list lasts of which every one has two moments, in seconds, by the list."""
+    by_row: dict[tuple[int, int], list[tuple[datetime, Fact]]] = {}
+    for moment, fact in facts.moments[:MAX_MOMENTS]:
+        if fact.row is not None:
+            by_row.setdefault(fact.row, []).append((moment, fact))
+    found: dict[int, list[tuple[Decimal, list[Fact]]]] = {}
+    for (table, _row), several in by_row.items():
+        if len(several) == 2:
+            (first, fact), (later, second) = several
+            found.setdefault(table, []).append((Decimal(int((later - first).total_seconds())), [fact, second]))
+    return {table: several for table, several in found.items() if len(several) == facts.tables[table].rows > 1}
+
+
+def _until_the_end(shown: Shown, facts: Facts, value: Value) -> Candidates:
+    """Yield how long it is to the end of this month and this year, where a sentence says that so much remains."""
+    if not shown.around(value).says(words.REMAINING):
+        return
+    now = facts.now.replace(tzinfo=None)
+    next_month = date(now.year + now.month // 12, now.month % 12 + 1, 1)
+    for last in (next_month - timedelta(days=1), date(now.year, 12, 31)):
+        yield from _between(value, datetime(last.year, last.month, last.day), now, [Fact(0, day=now.date())])
+
+
+def _since(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candidates:
+    """Yield how long ago moments are, or how far ahead."""
+    # "In four days" is said of what is to come.
+    is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
+    now = facts.now.replace(tzinfo=None)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    moments = facts.moments[:MAX_MOMENTS]
+    rows = shown.rows(value)
+    for moment, fact in shown.steps.each(moments):
+        is_named = fact.row is None or fact.row in rows or len(moments) <= MAX_FEW
+        if (is_named or not is_near) and (not is_ahead or moment >= today):
+            yield from _between(value, moment, now, [fact])
+
+
+def _between_moments(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candidates:
+    """Yield how long it is between the moments of an object, and between those of rows: when a parcel was where."""
+    by_object: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
+    by_column: dict[tuple[int, str], list[tuple[datetime, Fact]]] = {}
+    moments = facts.moments[:MAX_MOMENTS]
+    for moment, fact in shown.steps.each(moments):
+        by_object.setdefault((fact.source, fact.path.rpartition(".")[0]), []).append((moment, fact))
+        if fact.row is not None:
+            by_column.setdefault((fact.row[0], fact.field), []).append((moment, fact))
+    for several in by_object.values() if not is_near or len(by_object) <= MAX_OF_OBJECT else ():
+        for (moment, fact), (other, second) in shown.steps.each(combinations(several[:MAX_OF_OBJECT], 2)):
+            yield from _between(value, moment, other, [fact, second])
+    rows = shown.rows(value)
+    for several in by_column.values():
+        for (moment, fact), (other, second) in shown.steps.each(combinations(several[:MAX_OF_OBJECT], 2)):
+            if not is_near or {fact.row, second.row} <= rows or len(moments) <= MAX_FEW:
+                yield from _between(value, moment, other, [fact, second])
+
+
+def _of_wholes(shown: Shown, facts: Facts, value: Value) -> Candidates:
+    """Yield how long it is between moments that stand in no list, and how long the rows of a list last together."""
+    alone = [one for one in facts.moments[:MAX_MOMENTS] if one[1].row is None][:MAX_OF_OBJECT]
+    for (moment, fact), (other, second) in shown.steps.each(combinations(alone, 2)):
+        yield from _between(value, moment, other, [fact, second])
+    for lasting in durations(facts).values() if value.unit.dimension == "time" else ():
+        total = sum((length for length, _facts in lasting), Decimal(0))
+        yield "sum", total / value.unit.factor, [fact for _length, operands in lasting for fact in operands][:8]
 
 
 def _of_day(shown: Shown, facts: Facts, value: Value) -> Candidates:
@@ -98,6 +165,18 @@ def _time(shown: Shown, facts: Facts, value: Value) -> list[Fact]:
             ends_at = begins_at + _seconds(length)
             if ends_at < DAY.factor and ends_at // 60 in value.times:
                 return [fact, length]
+    return _of_row(shown, facts, value)
+
+
+def _of_row(shown: Shown, facts: Facts, value: Value) -> list[Fact]:
+    """Return a time of day of an object and the length of time there, at whose end a time is; nothing if none is."""
+    for minutes, several in islice(facts.minutes.items(), MAX_MOMENTS):
+        for fact in several[:MAX_OF_OBJECT] if minutes else ():
+            beside = facts.siblings.get((fact.source, fact.path.rpartition(".")[0]), ()) if fact.path else ()
+            for length in shown.steps.each(beside[:MAX_OF_OBJECT]):
+                is_length = length.unit is not None and length.unit.dimension == "time"
+                if is_length and _seconds(length) > 0 and minutes + _seconds(length) // 60 in value.times:
+                    return [fact, length]
     return []
 
 
@@ -138,6 +217,12 @@ def _day(shown: Shown, facts: Facts, place: int, value: Value) -> list[Fact]:
     for (other, operands), (months, found) in shown.steps.each(product(dates, spans)):
         if _is_month_later(value, other, months):
             return [*operands, *found] or [Fact(0)]
+    if value.grain != "month" and shown.around(value).says(words.DEADLINE):
+        ahead = product(list(facts.days)[:MAX_LENGTHS], facts.lengths_of_days()[:MAX_OF_OBJECT])
+        for day, lasting in shown.steps.each(ahead):
+            base = day.replace(year=facts.now.year, day=min(day.day, 28 if day.month == 2 else day.day))
+            if _is_day(value, base if day.year < 5 else day, Decimal(_seconds(lasting)) / DAY.factor, 0):
+                return [*facts.days[day][:1], lasting]
     if value.grain != "month" and shown.around(value).says(words.AHEAD_OF_TODAY):
         for _base, _count, fact in shown.steps.each(facts.bases.get("time", [])[:MAX_LENGTHS]):
             if _is_day(value, facts.now.date(), Decimal(_seconds(fact)) / DAY.factor, slack):

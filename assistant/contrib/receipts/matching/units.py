@@ -42,7 +42,7 @@ _NAMED: tuple[tuple[str, str, str], ...] = (
     ("time", "1", "s sec secs second seconds sekunde sekunden"),
     ("time", "60", "min mins minute minutes minuten"),
     ("time", "3600", "h hr hrs hour hours stunde stunden std"),
-    ("time", "86400", "day days tag tage tagen werktag werktage werktagen"),
+    ("time", "86400", "day days tag tage tagen werktag werktage werktagen night nights nacht nächte nächten"),
     ("time", "604800", "week weeks wk wks woche wochen"),
     ("months", "1", "month months monat monate monaten monats"),
     ("months", "3", "quarters quartale quartalen"),
@@ -55,7 +55,7 @@ _NAMED: tuple[tuple[str, str, str], ...] = (
     ("mass", "0.001", "mg milligram milligrams milligramm"),
     ("mass", "1", "g gram grams gramm"),
     ("mass", "1000", "kg kilo kilos kilogram kilograms kilogramm"),
-    ("mass", "1000000", "tonne tonnes tonnen"),
+    ("mass", "1000000", "t tonne tonnes tonnen"),
     ("mass", "453.59237", "lb lbs pound pounds pfund"),
     ("length", "0.001", "mm millimetre millimetres millimeter millimeters millimetern"),
     ("length", "0.01", "cm centimetre centimetres centimeter centimeters zentimeter zentimetern"),
@@ -86,7 +86,13 @@ _NAMED: tuple[tuple[str, str, str], ...] = (
 )
 # Units of several words.
 _PHRASES: tuple[tuple[str, str, str], ...] = (
-    (r"(?:business|working|work) days?", "time", "86400"),
+    (r"(?:business|working|work|calendar|full|whole) days?", "time", "86400"),
+    (r"(?:business|working|work) weeks?|Arbeitswochen?", "time", "432000"),
+    (r"(?:full|whole|more) weeks?", "time", "604800"),
+    (r"(?:full|whole|more) months?", "months", "1"),
+    (r"(?:full|whole|more) years?", "months", "12"),
+    (r"more days?", "time", "86400"),
+    (r"more hours?", "time", "3600"),
     (r"(?:square (?:metres?|meters?))|Quadratmetern?", "area", "1"),
     (r"square feet", "area", "0.09290304"),
     (r"(?:square kilomet(?:re|er)s?)|Quadratkilometern?", "area", "1000000"),
@@ -96,6 +102,7 @@ _PHRASES: tuple[tuple[str, str, str], ...] = (
     (r"(?:US|American) dollars?|US-Dollars?", "currency:USD", "1"),
     (r"Swiss francs?|Schweizer Franken", "currency:CHF", "1"),
     (r"British pounds?|pounds? sterling|britische Pfund", "currency:GBP", "1"),
+    (r"(?:percent(?:age)?|per cent|%)[ -]points?|Prozentpunkten?", "percent", "1"),
     (r"per ?cent|percent|Prozent|%|pct", "percent", "1"),
 )
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "CHF": "CHF", "Fr.": "CHF", "zł": "PLN", "Kč": "CZK"}
@@ -109,6 +116,13 @@ _MONEY_FIELDS = frozenset(
         "amount", "price", "cost", "total", "sum", "balance", "fee", "rent", "deposit", "subtotal", "net",
         "gross", "paid", "due", "refund", "value", "rate", "preis", "betrag", "kosten", "summe", "gebuehr", "gebühr",
         "gebuehren", "gebühren", "miete", "kaution", "saldo", "guthaben", "abschlag", "umsatz", "spend", "revenue",
+        "budget", "spent", "salary", "wage", "income", "expense", "expenses", "tax", "vat", "discount", "premium",
+        "donation", "turnover", "profit", "margin", "charge", "payout", "debt", "credit", "bonus", "grant", "savings",
+        "beitrag", "beitraege", "beiträge", "lohn", "gehalt", "einnahmen", "ausgaben", "steuer", "rabatt", "spenden",
+        "erloes", "erlös", "preise", "betraege", "beträge", "aufwand", "loan", "interest", "prices", "fees", "amounts",
+        "costs", "payments", "payment", "zahlung", "zahlungen",
+        "rechnung", "mrr", "arr", "tariff", "tarif", "fare", "charged",
+        "tips", "deductions", "billed", "earnings", "takings",
     }
 )  # fmt: skip
 # The last part of a German word that names such a field.
@@ -170,6 +184,9 @@ def unit_after(text: str, place: int) -> tuple[Unit, int] | None:
         return currency(_SYMBOLS[name]), word.end()
     if name in codes():
         return currency(name), word.end()
+    if text[word.end() : word.end() + 1] == "/" and text[word.end() + 1 : word.end() + 2].isalpha():
+        # "g/dl" and "km/h" are no grams and no kilometres.
+        return None
     unit = _by_word().get(name.casefold())
     # "5 M" is no length, and "3 S" no time: units of one letter are small letters.
     if unit is None or (len(name) == 1 and not (name.islower() or name == "°")):
@@ -194,6 +211,15 @@ def currency_before(text: str, place: int) -> tuple[Unit, int] | None:
     return (currency(found[2]), found.start()) if found[2] in codes() else None
 
 
+# Words of fields that hold percentages.
+SHARES = frozenset(
+    {
+        "rate", "share", "ratio", "quote", "anteil", "progress", "occupancy", "coverage", "utilization", "utilisation",
+        "auslastung", "completion", "score", "level", "humidity", "discount", "rabatt", "tax",
+        "vat", "steuer", "margin",
+        "growth", "change", "fill", "full", "probability", "chance", "load", "fortschritt", "battery", "attendance",
+    }
+)  # fmt: skip
 _PER = frozenset({"per", "pro", "je"})
 _PARTS = re.compile(r"[A-Z]?[a-z0-9²³]+|[A-Z]+")
 
@@ -210,12 +236,22 @@ def words_of(field: str) -> tuple[str, ...]:
 
 
 @cache
+def per_of(field: str) -> Unit | None:
+    """Return the unit of what a rate is per: an hour for `price_per_hour`; None if it is per something else."""
+    parts = [word.casefold() for word in _PARTS.findall(field)]
+    place = next((place for place, word in enumerate(parts) if word in _PER), None)
+    return _by_word().get(parts[-1]) if place is not None and place < len(parts) - 1 else None
+
+
+@cache
 def is_rate(field: str) -> bool:
     """Return whether the name of a field says what its number is per, as `price_per_hour` does."""
-    return len(words_of(field)) < len(_PARTS.findall(field))
+    words = words_of(field)
+    return len(words) < len(_PARTS.findall(field)) or words[:1] in (("per",), ("pro",), ("je",))
 
 
 # Short units that as the whole name of a field say nothing else.
+_PERIODS = frozenset({"day", "week", "month", "quarter", "year", "tag", "woche", "monat", "quartal", "jahr"})
 _CLEAR = frozenset({"km", "kg", "kwh", "mwh", "kw", "gb", "mb", "tb", "cm", "mm", "ml"})
 
 
@@ -223,9 +259,10 @@ _CLEAR = frozenset({"km", "kg", "kwh", "mwh", "kw", "gb", "mb", "tb", "cm", "mm"
 def unit_of_field(field: str) -> Unit | None:
     """Return the unit that the name of a field says; None if it says none."""
     words = words_of(field)
-    if len(words) < 1:
+    # "per_hour" is what an hour costs, and "this_week" when something was.
+    if len(words) < 1 or words[0] in _PER or (len(words) > 1 and words[-1] in _PERIODS):
         return None
-    if "percent" in words or "pct" in words or "percentage" in words:
+    if {"percent", "pct", "percentage", "prozent"} & set(words):
         return PERCENT
     if any(pair in ("square metres", "square meters") for pair in map(" ".join, itertools.pairwise(words))):
         return Unit("area", Decimal(1))
@@ -244,6 +281,29 @@ def unit_of_field(field: str) -> Unit | None:
         if len(words) == 1 and (len(word) > 3 or word in _CLEAR) and word in _by_word():
             return _by_word()[word]
     return None
+
+
+_LENGTH = re.compile(
+    r"(?:^|_)(?:last_?|next_?)?(\d{1,4})_?(d|days?|tage|h|hours?|min|minutes|w|weeks?|m|months?)(?:_|$)"
+)
+_SHORT = {"d": "day", "h": "hour", "w": "week", "m": "month"}
+
+
+@cache
+def length_of_field(field: str) -> tuple[Decimal, Unit] | None:
+    """Return the length of time that the name of a field says, as `solved_7d` does; None if it says none."""
+    found = _LENGTH.search(field.casefold())
+    return (Decimal(found[1]), _by_word()[_SHORT.get(found[2], found[2])]) if found else None
+
+
+def is_period(field: str) -> bool:
+    """Return whether a field of this name holds what is said of one day, week, month or year, such as the last one."""
+    return words_of(field)[-1:] != () and words_of(field)[-1] in _PERIODS
+
+
+def is_count(field: str) -> bool:
+    """Return whether a field of this name holds how many there are, or which one it is."""
+    return bool(_COUNT_FIELDS & {field, *words_of(field)[-1:]})
 
 
 def is_money(field: str) -> bool:

@@ -23,6 +23,10 @@ from assistant.contrib.receipts.matching.units import (
 Kind = Literal["number", "date", "weekday", "time", "identifier", "email", "name"]
 
 
+# The largest small number.
+MAX_SMALL = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value that a text names.
@@ -32,6 +36,7 @@ class Value:
         numbers: what the number may be: "1.234" is two of them.
         decimals: the digits shown behind the point; -3 for thousands.
         is_about: whether the text calls the number a rough one.
+        side: 1 if the text says that it is more, -1 if less, 0 if neither.
         day: a date; its year is 1 if the text names none.
         grain: what of the date the text names.
         slack: by how many days a rough date may be off.
@@ -49,6 +54,7 @@ class Value:
     decimals: int = 0
     unit: Unit = NO_UNIT
     is_about: bool = False
+    side: int = 0
     day: date | None = None
     grain: Literal["day", "month", "no year"] = "day"
     slack: int = 0
@@ -64,6 +70,11 @@ class Value:
         if self.minutes < 0:
             return ()
         return (self.minutes, self.minutes + 720) if self.is_half_day else (self.minutes,)
+
+    @property
+    def is_small_count(self) -> bool:
+        """Whether it is a small whole number without a unit, of which many are found by chance."""
+        return self.kind == "number" and self.unit is NO_UNIT and not self.decimals and self.numbers[0] <= MAX_SMALL
 
 
 _NUMBER = r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?:[.,]\d{1,6})?(?!\d)|\d+(?:[.,]\d{1,12})?"
@@ -93,7 +104,7 @@ def _pattern() -> re.Pattern[str]:
         |(?P<time>(?<![\w:.,])(?P<th>\d{{1,2}}):(?P<tm>\d\d)(?::\d\d)?
             (?:[ \u00a0]?(?P<half>[ap])(?:m\b|\.m\b\.?))?(?![\w:])(?:[ ]Uhr)?)
         |(?P<hour>(?<![\w:.,])(?P<hh>\d{{1,2}})[ \u00a0]?(?P<hhalf>[ap])(?:m\b|\.m\b\.?))
-        |(?P<clock>(?<![\w:.,])(?P<ch>\d{{1,2}})[ ]?o['’]clock\b)
+        |(?P<clock>(?<![\w:.,])(?P<ch>\d{{1,2}})(?:[ ]?o['’]clock\b|(?=[ ]in[ ]the[ ](?:morning|afternoon|evening)\b)))
         |(?P<uhr>(?<![\w:.,])(?P<uh>\d{{1,2}})(?:[.:](?P<um>\d\d))?[ \u00a0]Uhr\b)
         |(?P<relative>\b(?:{words.alternatives(words.RELATIVE)})\b)
         |(?P<weekday>\b(?:{words.alternatives(words.weekdays())})\b)
@@ -107,12 +118,19 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
+_PACE = re.compile(
+    r"((?:[ \u00a0](?:min(?:utes)?|Minuten))?)(?:[ \u00a0](?:per|a|pro)[ \u00a0]|/)(?:km|kilomet\w+|mile|mi)\b",
+    re.IGNORECASE,
+)
 _ORDINAL = re.compile(r"\d{1,3}(?:st|nd|rd|th)$", re.IGNORECASE)
 _GLUED = re.compile(r"(\d+(?:[.,]\d+)?)([a-zäöüµ]+[²³23]?)$", re.IGNORECASE)
 _MAGNITUDE = re.compile(rf"[\s\u00a0]?({words.alternatives(words.MAGNITUDES)})(?![\w])", re.IGNORECASE)
 _DAY_FOLLOWS = re.compile(r"(?:\b(?:am|dem|den|der|bis|vom|zum|ab|seit)|tag,|woch,)\s*$", re.IGNORECASE)
 # Of a number that is the upper half of a fraction.
-_FRACTION = re.compile(r"[ -](?:thirds?|quarters?|fifths?|drittel\w*|viertel\w*|fünftel\w*)\b", re.IGNORECASE)
+_FRACTION = re.compile(
+    r"[ -](?:thirds?|quarters?|fifths?|sixths?|eighths?|tenths?|twelfths?|drittel\w*|viertel\w*|fünftel\w*)\b",
+    re.IGNORECASE,
+)
 _HALF = re.compile(r"p\.?m", re.IGNORECASE)
 _RANGE = re.compile(r"\.?\s*(?:to|bis|and|und|or|oder|[–—-])\s*$", re.IGNORECASE)
 
@@ -173,7 +191,8 @@ def _spoken(text: str, match: re.Match[str]) -> Value | None:
     for number, unit in ((spoken.length_of(match), MINUTE), (spoken.share_of(match), PERCENT)):
         if number is not None:
             is_rough = words.ABOUT.search(text, max(0, start - 24), start)
-            return None if is_rough else Value("number", start, end, shown, (number,), unit=unit)
+            is_word = unit == PERCENT
+            return None if is_rough else Value("number", start, end, shown, (number,), unit=unit, is_word=is_word)
     return None
 
 
@@ -193,9 +212,12 @@ def _share_unit(text: str, found: list[Value], value: Value) -> None:
         return
     number = int(before.numbers[0])
     if value.kind == "number":
+        # Who writes the sign before the second number writes it before the first.
+        if not value.text[0].isdigit():
+            return
         found[-1] = replace(before, unit=value.unit)
     elif value.kind == "time" and number <= 24:
-        is_afternoon = value.minutes >= 720 and number < 12 and _HALF.search(value.text)
+        is_afternoon = value.minutes >= 720 and number < value.minutes // 60 - 12 + 1 and _HALF.search(value.text)
         found[-1] = replace(before, kind="time", numbers=(), minutes=number * 60 + 720 * bool(is_afternoon))
     elif value.day is not None and value.grain != "month" and 1 <= number < value.day.day and value.text[0].isdigit():
         found[-1] = replace(before, kind="date", numbers=(), day=value.day.replace(day=number), grain=value.grain)
@@ -296,11 +318,6 @@ def _read(digits: str) -> tuple[tuple[Decimal, ...], int]:
         return (), 0
 
 
-def is_other_reading(value: Value, number: Decimal) -> bool:
-    """Whether "1,548" is read as a number with three digits behind the point, which it may be as well."""
-    return value.decimals == 0 and not value.is_word and number != int(number)
-
-
 def _number(text: str, start: int, end: int, now: datetime) -> Value | None:
     digits = text[start:end]
     numbers, decimals = _read(digits)
@@ -347,7 +364,13 @@ def _with_currency(text: str, value: Value) -> Value:
 
 
 def _with_unit(text: str, value: Value) -> Value:
-    value = replace(value, is_about=bool(words.ABOUT.search(text, max(0, value.start - 20), value.start)))
+    start = max(0, value.start - 24)
+    side = 0
+    if words.MORE_THAN.search(text, start, value.start):
+        side = 1
+    elif words.LESS_THAN.search(text, start, value.start):
+        side = -1
+    value = replace(value, is_about=bool(words.ABOUT.search(text, start, value.start)), side=side)
     with_currency = _with_currency(text, value)
     if with_currency is not value:
         return with_currency
@@ -404,6 +427,10 @@ def _time(match: re.Match[str], start: int, end: int, shown: str) -> Value | Non
     if half:
         hour = hour % 12 + (12 if half.casefold() == "p" else 0)
     is_half_day = match["clock"] is not None and hour <= 12
+    if match["time"] is not None and not half and (pace := _PACE.match(match.string, end)):
+        # Minutes and seconds for a kilometre, and no time of day.
+        number = hour + Decimal(minute) / 60
+        return Value("number", start, end + len(pace[1]), shown + pace[1], (number,), 2, unit=MINUTE)
     minutes = hour * 60 + minute
     return Value("time", start, end, shown, minutes=minutes % 720 if is_half_day else minutes, is_half_day=is_half_day)
 

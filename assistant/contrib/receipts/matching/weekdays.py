@@ -25,6 +25,7 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
         most: how many sources a mark has.
     """
     found: list[Mark] = []
+    contradicted: list[Mark] = []
     for place, mark in enumerate(marks):
         if mark.value.kind != "weekday":
             found.append(mark)
@@ -39,6 +40,8 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
                 found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
                 continue
             if days and not mark.facts:
+                # Which of the two is wrong cannot be known.
+                contradicted.append(beside)
                 found.append(mark)
                 continue
         if mark.is_supported:
@@ -55,7 +58,7 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
             found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
         elif facts.days:
             found.append(mark)
-    return found
+    return [replace(mark, facts=(), reason="not_found") if mark in contradicted else mark for mark in found]
 
 
 # "Last Friday" is also that of the week before.

@@ -25,12 +25,21 @@ MAGNITUDES = {
     "mio.": Decimal(10) ** 6, "m": Decimal(10) ** 6, "bn": Decimal(10) ** 9, "billion": Decimal(10) ** 9,
     "milliarde": Decimal(10) ** 9, "milliarden": Decimal(10) ** 9, "mrd": Decimal(10) ** 9, "mrd.": Decimal(10) ** 9,
 }  # fmt: skip
+_MORE_THAN = (
+    r"over|above|more than|(?:a )?(?:bit|little) (?:over|more than)|just over|at least|über|mehr als|gut|mindestens"
+)
+_LESS_THAN = (
+    r"nearly|almost|under|below|less than|just under|up to|fast|knapp|beinahe|unter|weniger als|höchstens|bis zu"
+)
+_SIGN = r"\s*[€$£]?\s*$"
 ABOUT = re.compile(
-    r"(?:\b(?:about|around|roughly|approximately|approx\.?|some|nearly|almost|over|under|above|below"
-    r"|more than|less than"
-    r"|rund|etwa|circa|ca\.|ungefähr|fast|knapp|gut|über|unter|mehr als|weniger als)|~|≈|>|<)\s*[€$£]?\s*$",
+    rf"(?:\b(?:about|around|roughly|approximately|approx\.?|some|rund|etwa|circa|ca\.|ungefähr|{_MORE_THAN}|{_LESS_THAN})"
+    rf"|~|≈|>|<){_SIGN}",
     re.IGNORECASE,
 )
+# Of those, what says that a number is more, and what says that it is less, than what is shown.
+MORE_THAN = re.compile(rf"(?:\b(?:{_MORE_THAN})|>){_SIGN}", re.IGNORECASE)
+LESS_THAN = re.compile(rf"(?:\b(?:{_LESS_THAN})|<){_SIGN}", re.IGNORECASE)
 # Before a day of the week that is the last or the next one.
 LAST = re.compile(r"\b(?:last|past|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?)[ \u00a0]$", re.IGNORECASE)
 NEXT = re.compile(r"\b(?:next|coming|nächste[nmrs]?|kommende[nmrs]?)[ \u00a0]$", re.IGNORECASE)
@@ -45,6 +54,8 @@ BY = re.compile(
     r"(?:\b(?:about|around|roughly|nearly|rund|etwa|knapp|gut|fast)[ \u00a0])?$",
     re.IGNORECASE,
 )
+# Before a hundred for which a number is.
+FOR_HUNDRED = re.compile(r"(?:\b(?:per|auf|je|pro)[ \u00a0]|/[ \u00a0]?)$", re.IGNORECASE)
 # Behind an amount of which so much is for one: "45,900 a day", "€3.86 per kilometre", "181 € am Tag".
 FOR_ONE = re.compile(r"[ \u00a0](?:an?|per|each|every|apiece|pro|je|am|im|jede[nrms]?)\b", re.IGNORECASE)
 # Behind a number that half of one more belongs to.
@@ -53,6 +64,40 @@ AND_A_HALF = re.compile(r"[ \u00a0]and a half\b", re.IGNORECASE)
 AVERAGE = re.compile(
     r"\b(?:average|mean|per \w+|on average|pro \w+|durchschnitt\w*|im schnitt|mittel)\b", re.IGNORECASE
 )
+# By what something is taken or divided that is said of a year, a month and so on.
+CONSTANTS = tuple(
+    (re.compile(rf"\b(?:{pattern})", re.IGNORECASE), number)
+    for pattern, number in (
+        (r"years?\b|yearly|annual\w*|months?\b|monthly|jahr\w*|jährlich\w*|monat\w*", 12),
+        (r"quarter\w*|quartal\w*|viertel\w*", 4),
+        (r"(?:per|a|each) day|daily|weeks?\b|weekly|pro tag|am tag|täglich\w*|woche\w*|wöchentlich\w*", 7),
+        (r"weekly|(?:per|a|each) week|wöchentlich\w*|pro woche", 52),
+        (r"(?:per|a|an|each) hour|hourly|stündlich|pro stunde|rund um die uhr|around the clock", 24),
+        (r"half|halves|double|twice|both|each way|return|hälfte|halb\w*|doppelt\w*|beide\w*|zweimal|hin und zurück", 2),
+        (r"thirds?\b|triple|three times|drittel|dreimal|dreifach\w*", 3),
+        (r"(?:per|auf|je|pro) (?:100|hundert)|hundred", 100),
+    )
+)
+# What speaks of rows that a condition divides from the others.
+CONDITIONS = {
+    name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+    for name, pattern in {
+        "past": r"overdue|late|past|due|expired|lapsed|before|already|behind|over|überfällig\w*|abgelaufen\w*"
+        r"|vergangen\w*|bereits|schon|fällig\w*|vorbei",
+        "ahead": r"upcoming|ahead|still|next|coming|left|to come|future|planned|scheduled|remain\w*|kommend\w*|noch"
+        r"|bevorsteh\w*|ausstehend\w*|geplant\w*",
+        "less": r"below|under|less|fewer|short\w*|low|lower|missing|lack\w*|behind|reorder\w*|unter\w*|weniger|fehl\w*"
+        r"|knapp\w*|nachbestell\w*|niedriger",
+        "more": r"above|over|more|exceed\w*|higher|beyond|enough|mehr|über\w*|höher|genug|ausreichend\w*",
+        "missing": r"no|not|none|without|open|missing|pending|yet|still|never|nicht|kein\w*|ohne|offen\w*|fehl\w*"
+        r"|noch|nie",
+        "late": r"late|delay\w*|overdue|behind|later|verspät\w*|spät\w*|verzöger\w*|überfällig\w*|longer|over",
+        "early": r"early|earlier|ahead|before|früh\w*|vorzeitig|vor",
+        "given": r"already|done|with|have|has|been|schon|bereits|erledigt|hat|haben|mit",
+    }.items()
+}
+THIS_MONTH = re.compile(r"\b(?:this|current) month\b|\b(?:diese[mnrs]?|laufende[nm]?) Monats?\b", re.IGNORECASE)
+LAST_MONTH = re.compile(r"\b(?:last|previous) month\b|\b(?:letzte[nm]|vorige[nm]|im Vor)\s?Monats?\b", re.IGNORECASE)
 YEARLY = re.compile(r"\b(?:years?|yearly|annual(?:ly)?|jahr\w*|jährlich)\b", re.IGNORECASE)
 # A date that is a while away.
 AGO = re.compile(r"\s*(?:ago|earlier|before today|her\b)", re.IGNORECASE)
@@ -63,6 +108,27 @@ EXAMPLE = re.compile(
     r"(?:\b(?:for example|for instance|e\.g\.|suppose|imagine|let[’']s say"
     r"|zum beispiel|beispielsweise|angenommen)"
     r"|z\.\s?b\.|[,(]\s?say,)",
+    re.IGNORECASE,
+)
+# Before a number that is said not to be so.
+NEGATED = re.compile(
+    r"\b(?:not|instead of|rather than|first said|said|nicht|statt|anstatt|anstelle von|ursprünglich)\s+(?:[€$£])?$",
+    re.IGNORECASE,
+)
+# Before a number of which one is a part.
+ONE_IN = re.compile(
+    r"\b\d+ (?:in|out of) $|\b(?:one|1) (?:in|out of|of)(?: every)? $|\b(?:jede[rs]?|every) $", re.IGNORECASE
+)
+# A condition, up to what follows from it.
+CONDITION = re.compile(
+    r"(?:\b(?:if|suppose|assuming|provided|wenn|sofern|angenommen)\b|(?:^|[.,;]\s+)(?:falls|würden?|hätten?|sollten?|should|had)\b)"
+    r"(?:(?!\b(?:you|he|she|it|they|we|there|i)"
+    r"(?:['’](?:ll|d)| (?:will|would|gets?|can|could|may|must|have to))\b)[^,;.\n])*",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What speaks of what would be.
+SUPPOSED = re.compile(
+    r"\b(?:if|would|had (?:it|they|you|we)|assuming|wenn|falls|würden?|wäre[nt]?|hätten?|sofern|bräuchten?)\b",
     re.IGNORECASE,
 )
 DIFFERENCE = re.compile(
@@ -79,15 +145,64 @@ _TOTALS = r"total|together|altogether|in all|overall|insgesamt|zusammen|gesamt\w
 TOTAL = re.compile(rf"\b(?:{_TOTALS})\b", re.IGNORECASE)
 # What speaks of a sum of the rows that a sentence names.
 ADDED = re.compile(rf"\b(?:{_TOTALS}|c[ao]mes? to|add(?:s|ed)? up to|sum up to|ergeben|ergibt)\b", re.IGNORECASE)
+BETWEEN = re.compile(
+    rf"{DIFFERENCE.pattern}|\b(?:up|down|net|gain\w*|loss|lost|plus|minus|rose|risen|fell|fallen|increas\w*|decreas\w*|drop\w*"
+    r"|ahead|behind|exceed\w*|still|needs?|unsold|empty|extra|additional|outstanding|due|overdue|change\w*|improv\w*"
+    r"|gestiegen|zugelegt|gefallen|zunahme|rückgang|zuwachs|noch|leer|plus|minus|verlust|vorsprung|rückstand|teurer"
+    r"|besser|schlechter|schneller|langsamer|faster|slower|better|worse|heavier|lighter)\b",
+    re.IGNORECASE,
+)
 TAX = re.compile(
     r"\b(?:tax\w*|vat|gst|discount\w*|surcharge\w*|\w*aufschlag|\w*zuschlag|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
     r"|zuzüglich|zzgl)\b",
     re.IGNORECASE,
 )
 EACH = re.compile(r"\b(?:per|each|every|apiece|pro|je|jede[nrms]?|stück)\b", re.IGNORECASE)
+TIMES_BEHIND = re.compile(r"\s?(?:×|x\b|times\b|mal\b|-?fach)", re.IGNORECASE)
+QUOTIENT = re.compile(
+    rf"{AVERAGE.pattern}"
+    r"|\b(?:apiece|each|every|a month|a year|a week|monthly|je|jede\w*|pro|per|auf 100|im monat|im jahr|am tag)\b",
+    re.IGNORECASE,
+)
+# What speaks of an amount that is taken several times.
+PRODUCT = re.compile(
+    r"×|\b(?:for|times|at|each|every|per|worth|value\w*|cost\w*|bring\w*|make|makes|für|je|pro|à|zu je|mal|wert"
+    r"|kostet|kosten|bringt|bringen|macht|ergibt|ergeben|come|comes|earn\w*|save[sd]?|pay|pays|possible)\b",
+    re.IGNORECASE,
+)
+MULTIPLIED = re.compile(r"×|\b(?:times|possible|capacity|mal|möglich\w*)\b", re.IGNORECASE)
+# What speaks of how a number was computed.
+OPERATIONS = {
+    "quotient": re.compile(
+        rf"{AVERAGE.pattern}|{EACH.pattern}|\b(?:an?|times|mal|[a-z]*fach\w*|as many|as much)\b", re.IGNORECASE
+    ),
+    "difference": BETWEEN,
+    "sum": re.compile(
+        rf"{ADDED.pattern}|\b(?:sum|plus|makes?|amounts?|come|adds?|macht|beläuft|belaufen|summe)\b",
+        re.IGNORECASE,
+    ),
+    "share": re.compile(rf"{TAX.pattern}|%|\b(?:per ?cent|prozent|share|anteil)\b", re.IGNORECASE),
+    "product": PRODUCT,
+}
 AHEAD_OF_TODAY = re.compile(
     r"\b(?:today|now|arrives?|arrive|ready|will|would|should|until|by|heute|jetzt|wird|werden|sollte|bis|kommt|kommen)\b",
     re.IGNORECASE,
+)
+# What speaks of several rows in one sentence.
+COMPARED = re.compile(
+    r"\b(?:than|compared|versus|vs|whereas|while|followed by|ahead of|as many as|as much as|as long as|another"
+    r"|(?:a|the) \w+ one"
+    r"|als|gegenüber|verglichen|während|gefolgt von|vor allem|ein weiterer|eine weitere)\b",
+    re.IGNORECASE,
+)
+# What speaks of a last day, and of what is left of a month or year.
+DEADLINE = re.compile(
+    r"\b(?:until|till|by|deadline|latest|expires?|runs?|ends?|due|last day|window|arrives?|back|bis|spätestens"
+    r"|frist|endet|läuft|fällig|ablauf|letzte[rnm]? tag|zurück)\b",
+    re.IGNORECASE,
+)
+REMAINING = re.compile(
+    r"\b(?:left|remain\w*|rest|until the end|to go|noch|verbleib\w*|übrig\w*|restlich\w*|bis ende)\b", re.IGNORECASE
 )
 AHEAD = re.compile(r"\bin\s*$", re.IGNORECASE)
 RELATIVE = {
@@ -98,13 +213,16 @@ RELATIVE = {
 _COMMON_ENGLISH = (
     "the a an and or of to in on at for from by with is are was were be been has have had it its this that these those"
     " you your we our i not no so as there here all any which who what when where how will would can could may might"
-    " please let me if then than but also only more most they their them he she his her"
+    " since until after before while during because both each every some many several another please let me if then"
+    " than but also only more most they their them he she his her"
 )
 _COMMON_GERMAN = (
     "der die das den dem des ein eine einen einem einer und oder von zu in im an am auf für aus bei mit nach ist sind"
     " war waren wird werden wurde wurden hat haben hatte es sie er ich wir ihr ihre ihren ihrem nicht kein keine so als"
     " da hier alle welche wer was wann wo wie kann können bitte wenn dann aber auch nur mehr"
     " noch sich um über unter seit bis pro je ab vom zum zur beim im ins durch gegen ohne während danach dabei"
+    " wegen trotz statt außer zwischen neben innerhalb außerhalb vor hinter noch alles beide beiden beides am ab je"
+    " mein meine dein deine sein seine ihres unser unsere euer eure dort dann deshalb jedoch zuletzt zuerst"
     " dazu daher damit insgesamt zusammen bisher bereits außerdem pünktlich davon darin jeder jede jedes laut gemäß"
 )
 
