@@ -19,7 +19,7 @@ WITH_END_USERS = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOK
 # What the widget asks for, for members too: files, and rows by their names.
 FOR_WIDGET = replace(API, accepts=WITH_END_USERS.accepts | {CredentialKind.MEMBER_TOKEN})
 SENT_HEADERS = "Authorization, Content-Type, Last-Event-ID, Idempotency-Key"
-READ_HEADERS = "Retry-After, Idempotent-Replayed"
+READ_HEADERS = "Retry-After, Idempotent-Replayed, Assistant-Rows"
 
 
 class CrossOriginView(AsyncTenantView):

@@ -1,27 +1,32 @@
-"""Rows by their names, with the references by which messages name them."""
+"""Rows by their names, with the references by which messages name them, and all rows of a call as CSV."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.http import HttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assistant.api.authentication import not_found
+from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import validated_query
 from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
 from assistant.api.fields import Text
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.data.services import references
+from assistant.contrib.data.services.csv_rows import MAX_ROWS, CsvRows, csv_rows
 from assistant.contrib.data.services.references import MAX_LENGTH, InvalidReference, NamedRow
 from assistant.contrib.data.services.rows_by_name import MAX_OFFERED, offered_plans, rows_by_name
+from assistant.contrib.data.services.shown_results import arguments_of_call, plan_of_tool
+from assistant.models import ToolCall
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.db.threads import in_database
+from assistant.services.runs.reading.thread_snapshot import find_run
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.policy import effective_tools
-from assistant.toolkit import ToolContext
+from assistant.toolkit import ToolContext, ToolError
 
 MAX_SEARCH = 100
 
@@ -86,3 +91,43 @@ def _rows(member: Member, slug: str, *, search: str, reference: str) -> list[Nam
         return []
     row = references.named_row(plan, wanted.pk, context)
     return [] if row is None else [row]
+
+
+class RowsCsv(CrossOriginView):
+    """All rows that a call of a `find` tool chose."""
+
+    door = FOR_WIDGET
+
+    @operation(
+        "Read the rows of a call as CSV",
+        path=["run_id", "call_id"],
+        responses={(200, "text/csv"): ({"type": "string"}, "id,label,number\r\n4711,Order 4711,4711\r\n")},
+        conflicts={"conflict": "It takes too long, or a rule of the project cannot be asked."},
+        tag="runs",
+        description="Those that the call's conditions choose now and the caller may see, not only those of its page: "
+        f"at most {MAX_ROWS:,}. The header `Assistant-Rows` says how many there are, as `10000/12345`. Cells that a "
+        "spreadsheet would take for a formula begin with an apostrophe.",
+    )
+    async def get(self, request: Request, run_id: str, call_id: str) -> HttpResponse:
+        try:
+            found = await in_database(_csv, self.member, run_id, call_id)
+        except ToolError as exc:
+            raise HttpRefusal(409, "conflict", str(exc)) from exc
+        answer = HttpResponse(found.text, content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = 'attachment; filename="rows.csv"'
+        answer["Assistant-Rows"] = f"{found.count}/{found.in_all}"
+        return answer
+
+
+def _csv(member: Member, run_id: str, call_id: str) -> CsvRows:
+    run = find_run(member=member, run_id=run_id)
+    calls = ToolCall.objects.filter(tenant_id=member.tenant_id, call_id=call_id, status=ToolCall.Status.OK, agent="")
+    call = None if run is None else calls.filter(run_id=run.pk).first()
+    offered = None if call is None else plan_of_tool(call.name)
+    if run is None or call is None or offered is None or offered[1] != "find":
+        raise not_found()
+    tools = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=run.assistant_id)
+    if not any(one.tool.name == call.name and one.policy != "off" for one in tools):
+        raise not_found()
+    context: ToolContext = ToolContext(tenant=member.tenant, user=member.user)
+    return csv_rows(offered[0], arguments_of_call(call.arguments), context)

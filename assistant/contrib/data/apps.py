@@ -19,6 +19,7 @@ class DataConfig(OptionalApp):
         from assistant.services import composer_parts
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.reach import narrow_with
+        from assistant.services.conversations.added_details import add_detail
         from assistant.services.knowledge.visible_rows import see_rows_with
         from assistant.services.runs.input import added_options
         from assistant.services.tenancy import scopes
@@ -45,6 +46,14 @@ class DataConfig(OptionalApp):
             added_rules.read_only_if(reviews.read_only_reason)
             added_rules.ask_if(personal_values.reason_to_ask)
         if declared():
+            add_detail(
+                "data",
+                read="assistant.contrib.data.services.shown_results.shown_results",
+                script="assistant/data/results.js",
+                note="assistant.contrib.data.services.shown_results.note_of",
+                share="assistant.contrib.data.services.shown_results.for_readers_of_a_link",
+                for_all=True,
+            )
             composer_parts.add_to_composer(
                 script="assistant/data/rows.js",
                 url_name="rows",

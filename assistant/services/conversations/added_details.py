@@ -48,6 +48,7 @@ class _Detail:
     left_out: str
     share: str
     count: str
+    for_all: bool
 
     @staticmethod
     def call(name: str, *given: Any, **named: Any) -> Any:
@@ -70,6 +71,7 @@ def add_detail(
     left_out: str = "",
     share: str = "",
     count: str = "",
+    for_all: bool = False,
 ) -> None:
     """Add what an extension has stored of runs to the details of their answers, under the extension's name.
 
@@ -77,7 +79,8 @@ def add_detail(
         extension: its name, as in `add_run_extension`. Assistants without it show nothing.
         read: the dotted name of a `Reader`, which is imported when it is first called.
         script: the static file of a module, which the chat fetches with the first answer that has the detail. It
-            exports `show({ turn, details, answerOf, cardOf, announce })`.
+            exports `show({ turn, details, answerOf, cardOf, announce, nodesOf, load })`: `nodesOf(html)` returns the
+            server's HTML as nodes, `load(address)` fetches from the server as the reader.
         event: the `CUSTOM` event that tells of it before the run ends, whose value has the `messageId` of the answer.
         annotate: the dotted name of a function that takes a value, as read or as the event has it, and returns
             `Annotation`s.
@@ -89,8 +92,9 @@ def add_detail(
             else's conversation, and returns what they may see of it. Without it they see nothing.
         count: the dotted name of a function that takes `tenant_id` and `run_id` (the row's) of a run that ends, and
             returns numbers of it by their names, for events; nothing if it has none.
+        for_all: whether all assistants have it, under a name that is no extension's.
     """
-    _added[extension] = _Detail(read, script, event, annotate, note, left_out, share, count)
+    _added[extension] = _Detail(read, script, event, annotate, note, left_out, share, count, for_all)
 
 
 def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
@@ -98,7 +102,7 @@ def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
     return {
         name: static(detail.script)
         for name, detail in _added.items()
-        if assistant is None or name in assistant.extensions
+        if assistant is None or detail.for_all or name in assistant.extensions
     }
 
 
@@ -110,7 +114,7 @@ def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[st
     assistants = Assistant.objects.filter(tenant_id=member.tenant_id, pk__in={run.assistant_id for run in runs})
     extensions = dict(assistants.exclude(extensions=[]).values_list("pk", "extensions"))
     for name, detail in _added.items():
-        having = [run for run in runs if name in extensions.get(run.assistant_id, ())]
+        having = [run for run in runs if detail.for_all or name in extensions.get(run.assistant_id, ())]
         if having:
             for pk, value in _Detail.call(detail.read, member=member, runs=having).items():
                 found.setdefault(pk, {})[name] = value

@@ -3,7 +3,8 @@
 import { AnswerText } from "./answer_text.js";
 import { piece } from "./dom.js";
 
-function nodesOf(html) {
+/** Return the server's HTML as nodes. */
+export function nodesOf(html) {
   const holder = document.createElement("template");
   holder.innerHTML = html;
   return holder.content;

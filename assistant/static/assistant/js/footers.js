@@ -72,13 +72,13 @@ export class Footers {
   }
 
   /** Let the scripts of optional apps show what they add to a turn's answers. `scripts` has name and script of each. */
-  async show(turn, messageIds, scripts, { answerOf, cardOf }) {
+  async show(turn, messageIds, scripts, found) {
     for (const { name, script } of scripts) {
       const details = this.added(messageIds, name);
       if (!details.length) continue;
       const module = await import(script);
       this.#modules.set(name, module);
-      module.show({ turn, details, answerOf, cardOf, announce: this.#actions.announce });
+      module.show({ turn, details, announce: this.#actions.announce, ...found });
     }
   }
 

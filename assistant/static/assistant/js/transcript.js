@@ -1,7 +1,7 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
 import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAgain } from "./branches.js";
-import { Answer } from "./answer.js";
+import { Answer, nodesOf } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { failureText } from "./failures.js";
@@ -231,7 +231,7 @@ export class Transcript {
 
   async #cite(turn) {
     await this.#citePassages(turn);
-    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element };
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, nodesOf, load: (address) => fetch(address) };
     await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details ?? [], found);
   }
 

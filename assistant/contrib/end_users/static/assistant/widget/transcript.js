@@ -8,6 +8,7 @@ import { gettext } from "../js/i18n.js";
 import { canGoOn, describedFile, filesOf, saidOf, switchedLines, textOf, whyCut, wholeId } from "../js/shared.js";
 import { Decisions, ToolCard, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
+import { nodesOf } from "./elements.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
@@ -235,7 +236,7 @@ export class Transcript {
 
   async #cite(turn) {
     await this.#citePassages(turn);
-    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#calls.get(id)?.element };
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#calls.get(id)?.element, nodesOf, load: this.#actions.load };
     await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details(), found);
   }
 
