@@ -2,7 +2,7 @@
 
 import json
 
-from assistant.contrib.data.services import references
+from assistant.contrib.data.services import references, rows_by_name
 from assistant.models import Assistant, Provider, Tenant, ToolSetting
 from assistant.services.addresses import api_url
 from assistant.testing import AssistantTestMixin, ChatTester, ToolCall
@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from orders.models import Order, Stray
 from orders.tests import ShopTests
+from unittest import mock
 
 
 class RowTests(AssistantTestMixin, ShopTests):
@@ -26,6 +27,11 @@ class RowTests(AssistantTestMixin, ShopTests):
             Assistant.objects.create(tenant=tenant, slug="support", name="Support", provider=provider)
             for tool in ("get_order", "get_customer", "find_orders"):
                 ToolSetting.objects.create(tenant=tenant, tool=tool, policy="on")
+
+    def setUp(self):
+        super().setUp()
+        # A busy machine must not make a search stop early.
+        self.enterContext(mock.patch.object(rows_by_name, "SECONDS", 600))
 
     def tag(self, row, person=None, tag="assistant_page"):
         request = RequestFactory().get("/")
