@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 from django.utils.regex_helper import normalize
 
-from assistant.models import Assistant, Message, Run, Tenant
+from assistant.models import Assistant, Message, Run, Tenant, ToolCall
 from tests.isolation.planting import APPS, CANARY, CANARY_HEAD
 
 Rows = Mapping[type[models.Model], Any]
@@ -70,6 +70,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "run_id": rows[Run].run_id,
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
+        "call_id": rows[ToolCall].call_id,
         "number": "1",
         "schedule": by_model.get("schedule", "1"),
         "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import validated_query
 from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
-from assistant.api.fields import Text
-from assistant.api.openapi import operation
+from assistant.api.fields import TEXT, Text
+from assistant.api.openapi import describe_parameter, operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.data.services import references
 from assistant.contrib.data.services.csv_rows import MAX_ROWS, CsvRows, csv_rows
@@ -29,6 +29,9 @@ from assistant.services.toolpolicy.policy import effective_tools
 from assistant.toolkit import ToolContext, ToolError
 
 MAX_SEARCH = 100
+describe_parameter(
+    "call_id", "The id of a tool call.", example="call_1", schema={"pattern": TEXT, "minLength": 1, "maxLength": 128}
+)
 
 
 class RowsQuery(ApiSerializer):

@@ -39,6 +39,7 @@ KNOWN = {
     "share": THREADS,
     "run_id": [f"run-{number}" for number in range(len(THREADS))],
     "message_id": ["answer"],
+    "call_id": ["call_1"],
     "attachment": THREADS,
     "number": [1],
     "schedule": [12],
