@@ -17,9 +17,9 @@ class DataConfig(OptionalApp):
         from assistant.contrib.data.scopes import REST
         from assistant.contrib.data.services import row_signals
         from assistant.services import composer_parts
+        from assistant.services.conversations.added_details import add_detail
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.reach import narrow_with
-        from assistant.services.conversations.added_details import add_detail
         from assistant.services.knowledge.visible_rows import see_rows_with
         from assistant.services.runs.input import added_options
         from assistant.services.tenancy import scopes
