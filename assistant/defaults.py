@@ -89,8 +89,6 @@ ASSISTANT_MAX_CONNECTIONS = _env.number("ASSISTANT_MAX_CONNECTIONS", 10_000)
 ASSISTANT_MAX_SYNC_VIEWS = _env.number("ASSISTANT_MAX_SYNC_VIEWS", 16, least=1)
 # Whether sign-ins with a password are limited by user name and address, and recorded.
 ASSISTANT_SIGN_IN_LIMITS = _env.flag("ASSISTANT_SIGN_IN_LIMITS", True)
-# For how many days an invitation to a tenant can be accepted; 0: nobody can be invited.
-ASSISTANT_INVITATION_DAYS = _env.number("ASSISTANT_INVITATION_DAYS", 7)
 # Whether drafts of prompts can be tried in test chats, and compared with what is published.
 ASSISTANT_PROMPT_TESTS = _env.flag("ASSISTANT_PROMPT_TESTS", True)
 # Whether tenants are warned when a part of their monthly limit of cost is used.
@@ -167,7 +165,6 @@ __all__ = [
     "ASSISTANT_FOLLOW_UP_QUESTIONS",
     "ASSISTANT_GENERATED_TITLES",
     "ASSISTANT_INTERNAL_HOSTS",
-    "ASSISTANT_INVITATION_DAYS",
     "ASSISTANT_LIBRARY",
     "ASSISTANT_LOCAL_MODEL_PATH",
     "ASSISTANT_LOCAL_MODEL_URL",

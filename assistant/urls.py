@@ -16,7 +16,6 @@ from assistant.pages import (
     brand,
     chat,
     conversation_list,
-    invitations,
     passwords,
     sign_in,
 )
@@ -40,7 +39,6 @@ _pages = [
     path("accounts/settings/", account.account, name="account"),
     path("accounts/settings/theme/", account.theme, name="account-theme"),
     path("accounts/settings/password/", account.PasswordView.as_view(), name="account-password"),
-    path("accounts/invitation/", invitations.invitation, name="invitation"),
     path("accounts/password/", passwords.ResetView.as_view(), name="password-reset"),
     path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),
     path("accounts/password/link/", passwords.reset_link, name="password-reset-link"),

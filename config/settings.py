@@ -31,6 +31,7 @@ from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.inbox.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
+from assistant.contrib.invitations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.metrics.defaults import *  # noqa: E402, F403
@@ -120,6 +121,7 @@ INSTALLED_APPS = [
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",
+    "assistant.contrib.invitations",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

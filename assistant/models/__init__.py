@@ -11,7 +11,7 @@ from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.pending import PendingCall
-from assistant.models.people import CustomRole, Invitation, PersonSettings
+from assistant.models.people import CustomRole, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
 from assistant.models.retention import Retention
@@ -37,7 +37,6 @@ __all__ = [
     "Feedback",
     "IdempotentAnswer",
     "Incident",
-    "Invitation",
     "Job",
     "KeptRequest",
     "Membership",

@@ -1,4 +1,4 @@
-"""How people come to a tenant, and what they may do there: invitations, roles of the tenant's own, own settings."""
+"""What people may do in a tenant, by roles of its own, and what they have set for themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.tenants import Membership, Tenant
+from assistant.models.tenants import Tenant
 
 # What a custom role can allow; each is a column of `CustomRole`.
 PERMISSIONS = ("tools", "prompts", "read_chats", "approvals", "spend", "keys", "people")
@@ -28,7 +28,7 @@ class CustomRole(models.Model):
         _("keys"), default=False, help_text=_("Make API keys for oneself; limit and revoke those of all.")
     )
     people = models.BooleanField(
-        _("people"), default=False, help_text=_("Invite, add and remove members, and give them roles.")
+        _("people"), default=False, help_text=_("Add and remove members, and give them roles.")
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
@@ -45,36 +45,6 @@ class CustomRole(models.Model):
     def permissions(self) -> frozenset[str]:
         """The names of the permissions that the role gives."""
         return frozenset(name for name in PERMISSIONS if getattr(self, name))
-
-
-class Invitation(models.Model):
-    """An invitation to become a member of a tenant, by a signed link that works once.
-
-    The link names the row and its `serial`. Sending the invitation again counts `serial` up, which ends older links.
-    """
-
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="invitations")
-    email = models.EmailField(_("e-mail address"))
-    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices, default=Membership.Role.MEMBER)
-    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    serial = models.PositiveIntegerField(default=1)
-    # Whether the newest link was sent to the address, which is then proven to belong to the person who opens it.
-    is_sent = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField()
-    accepted_at = models.DateTimeField(null=True)
-    # Deleted with the person who accepted it.
-    accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
-    revoked_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["-pk"]
-        verbose_name = _("invitation")
-        verbose_name_plural = _("invitations")
-        indexes = [models.Index(fields=["tenant", "-created_at"], name="invitations_of_a_tenant")]
-
-    def __str__(self) -> str:
-        return self.email
 
 
 class PersonSettings(models.Model):

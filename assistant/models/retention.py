@@ -42,7 +42,7 @@ class Retention(models.Model):
     )
     audit = _days(
         _("audit"),
-        _("Audit entries, incidents, and invitations that have ended. In days; empty: as long as the deployment says."),
+        _("Audit entries, incidents, and what has ended. In days; empty: as long as the deployment says."),
     )
 
     class Meta:

@@ -55,9 +55,9 @@ FIXED: Mapping[str, Any] = {
             "agent": "",
         }
     ],
-    "assistant.Invitation.accepted_at": None,
-    "assistant.Invitation.accepted_by": None,
-    "assistant.Invitation.revoked_at": None,
+    "assistant_invitations.Invitation.accepted_at": None,
+    "assistant_invitations.Invitation.accepted_by": None,
+    "assistant_invitations.Invitation.revoked_at": None,
     "assistant.Message.tool_calls": [],
     "assistant.Message.attachments": [
         {"id": str(uuid.UUID(int=7)), "name": CANARY, "mediaType": "text/plain", "size": 1}

@@ -19,10 +19,11 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, Invitation, Membership, Tenant, TenantLimits
+from assistant.models import Conversation, Membership, Tenant, TenantLimits
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
+from assistant.services.privacy.erasure_rules import erase_texts
 from assistant.services.privacy.names import names_of, replace_names
 from assistant.services.privacy.ownership import (
     deletable_models,
@@ -147,7 +148,7 @@ def _erase_person(user: Any) -> Counter[str]:
     threads = _delete_event_logs(user_id=pk)
     names = names_of(user)
     replace_names(names, f"user {pk}", is_ours_alone=is_hosts)
-    counts = _delete_invitations(names)
+    counts = erase_texts(names)
     _remove_recipients(names)
     if is_hosts:
         counts += _erase(model, pk)
@@ -157,14 +158,6 @@ def _erase_person(user: Any) -> Counter[str]:
         counts += _erase(model, pk, keep=frozenset({Membership, *directory().models})) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
-
-
-def _delete_invitations(names: Iterable[str]) -> Counter[str]:
-    """Delete the invitations of a person's address to any tenant, which need not have been accepted."""
-    theirs = Q(pk__in=[])
-    for name in names:
-        theirs |= Q(email__iexact=name)
-    return _delete(Invitation, list(Invitation.objects.filter(theirs).values_list("pk", flat=True)))
 
 
 def _remove_recipients(names: Iterable[str]) -> None:

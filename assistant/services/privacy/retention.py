@@ -17,7 +17,6 @@ from assistant.models import (
     Conversation,
     IdempotentAnswer,
     Incident,
-    Invitation,
     Job,
     KeptRequest,
     PendingCall,
@@ -123,8 +122,6 @@ def _due(tenant: Tenant) -> list[Due]:
         due.append(Due("files", files.filter(created_at__lt=until), delete_rows))
         due.append(Due("attachments", attachments.filter(created_at__lt=until), _delete_attachments))
     if (until := before("audit")) is not None:
-        ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
-        due.append(Due("invitations", Invitation.objects.filter(ended, tenant=tenant), delete_rows))
         due.append(Due("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), delete_rows))
         due.append(Due("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), delete_rows))
         due.append(Due("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), delete_rows))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.models import Invitation, Tenant
-from assistant.services.tenancy.row_scope import all_tenants
+from assistant.models import Tenant
 
 
 def tenants_of(email: str) -> list[Tenant]:
@@ -16,9 +15,3 @@ def tenants_of(email: str) -> list[Tenant]:
 def domains_of(tenant: Tenant) -> list[str]:
     """Return the e-mail domains of a tenant, in lower case."""
     return tenant.email_domains.lower().replace(",", " ").split()
-
-
-@all_tenants()
-def holder_of(invitation: Invitation) -> Tenant | None:
-    """Return another tenant that the invited address belongs to by its domain, or None."""
-    return next((tenant for tenant in tenants_of(invitation.email) if tenant.pk != invitation.tenant_id), None)

@@ -108,6 +108,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",
+    "assistant.contrib.invitations",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

@@ -8,7 +8,7 @@ from django.urls import include, path
 from people.models import Person
 from staging import prepare
 
-from assistant.pages.invitations import NewAccountForm
+from assistant.contrib.invitations.pages import NewAccountForm
 
 urlpatterns = [path("", include("assistant.urls"))]
 settings.ROOT_URLCONF = __name__

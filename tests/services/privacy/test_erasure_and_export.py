@@ -59,7 +59,7 @@ MENTIONS = {
     "assistant_evaluations.HostileCheck.created_by",
     "assistant.ToolBlock.actor",
     "assistant_data.ReachReview.user",
-    "assistant.Invitation.invited_by",
+    "assistant_invitations.Invitation.invited_by",
 }
 
 

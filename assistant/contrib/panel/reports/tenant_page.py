@@ -17,7 +17,6 @@ from assistant.models import (
     AuditEntry,
     Conversation,
     CustomRole,
-    Invitation,
     Membership,
     PromptVersion,
     Run,
@@ -64,12 +63,6 @@ def people_of(*, tenant: Tenant) -> QuerySet[Membership]:
 def roles_of(*, tenant: Tenant) -> QuerySet[CustomRole]:
     """Return the tenant's own roles with the number of their `holders`."""
     return CustomRole.objects.filter(tenant=tenant).annotate(holders=Count("members")).order_by("name")[:LISTED]
-
-
-def open_invitations(*, tenant: Tenant) -> QuerySet[Invitation]:
-    """Return the newest invitations that were neither accepted nor revoked."""
-    found = Invitation.objects.filter(tenant=tenant, accepted_at=None, revoked_at=None)
-    return found.select_related("invited_by").order_by("-pk")[:LISTED]
 
 
 def assistants_of(*, tenant: Tenant) -> QuerySet[Assistant]:

@@ -20,15 +20,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from assistant.contrib.sign_in.pages.oidc import provider_id
+from assistant.contrib.sign_in.services.inviting_apps import inviting_apps
 from assistant.contrib.sign_in.services.joining import (
     SeveralAccounts,
     account_with,
-    invitation_for,
     is_oidc_on,
     join,
     may_join,
 )
-from assistant.pages.invitations import ask_about
 from assistant.services.tenancy import audit_trail
 
 logger = logging.getLogger(__name__)
@@ -143,10 +142,11 @@ def verified_email(sociallogin: Any) -> str:
 def _ask_about_invitation(request: HttpRequest, sociallogin: Any, user: Any) -> None:
     """Lead somebody who is invited from the sign-in to the page that shows the tenant, and asks."""
     email = verified_email(sociallogin)
-    found = invitation_for(email, user) if email else None
-    if found is not None:
-        ask_about(request, found, following=str(sociallogin.state.get("next") or ""))
-        sociallogin.state["next"] = reverse("assistant:invitation")
+    following = str(sociallogin.state.get("next") or "")
+    for app in inviting_apps() if email else ():
+        if (page := app.page_that_asks(request, email=email, user=user, following=following)) is not None:
+            sociallogin.state["next"] = page
+            return
 
 
 def _name_of(sociallogin: Any) -> str:

@@ -12,10 +12,10 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.utils import timezone
 
-from assistant.models import Invitation, Membership, PersonSettings, Tenant
-from assistant.services.tenancy import audit_trail, invitations
+from assistant.contrib.sign_in.services.inviting_apps import inviting_apps
+from assistant.models import Membership, PersonSettings, Tenant
+from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.email_domains import tenants_of
 from assistant.services.tenancy.row_scope import all_tenants
 
@@ -81,32 +81,14 @@ def account_with(email: str) -> Account | None:
     is_end_user = Membership.objects.filter(user=user, role=Membership.Role.END_USER).exists()
     if len(found) > 1 or not user.is_active or is_end_user:
         raise SeveralAccounts(email)
-    was_invited = Invitation.objects.filter(accepted_by=user, is_sent=True, email__iexact=email).exists()
-    return Account(user, was_invited or not user.has_usable_password())
+    is_proven = not user.has_usable_password() or any(app.has_proven(email, user) for app in inviting_apps())
+    return Account(user, is_proven)
 
 
 @all_tenants()
 def may_join(email: str) -> bool:
     """Return whether somebody new with this address belongs to a tenant by its domains, or is invited to one."""
-    return bool(tenants_of(email)) or bool(_invitations_to(email))
-
-
-@all_tenants()
-def invitation_for(email: str, user: Any) -> Invitation | None:
-    """Return the oldest open invitation of an address that a user, None for somebody new, could accept.
-
-    Nobody joins by it without being asked: an admin can invite any address, of another tenant's people too.
-    """
-    tenants = set() if user is None else set(Membership.objects.filter(user=user).values_list("tenant_id", flat=True))
-    open_ones = (one for one in _invitations_to(email) if one.tenant_id not in tenants)
-    return next((one for one in open_ones if user is None or invitations.is_for(one, user)), None)
-
-
-def _invitations_to(email: str) -> list[Invitation]:
-    rows = Invitation.objects.filter(email__iexact=email, accepted_at=None, revoked_at=None)
-    valid = rows.filter(expires_at__gt=timezone.now()).order_by("pk")
-    found = [row for row in valid if row.email.lower() == email.lower()]
-    return [one for row in found if (one := invitations.invitation_of(invitations.token_of(row))) is not None]
+    return bool(tenants_of(email)) or any(app.is_invited(email) for app in inviting_apps())
 
 
 @all_tenants()
@@ -117,7 +99,7 @@ def join(*, user: Any, email: str, name: str = "") -> list[Tenant]:
     Returns:
         The tenants that they joined.
 
-    Invitations are not accepted: see `invitation_for`. Members who are removed later stay removed, because later
+    Invitations are not accepted: their page asks. Members who are removed later stay removed, because later
     sign-ins do not call this.
 
     Args:

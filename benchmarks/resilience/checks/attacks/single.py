@@ -128,15 +128,15 @@ def suggest_after_untrusted_text() -> None:
 
 def join_without_being_asked() -> None:
     """Who signs in by OpenID Connect joins every tenant that has invited them."""
+    from assistant.contrib.invitations import at_sign_in, invitations
     from assistant.contrib.sign_in.pages import oidc_accounts
     from assistant.contrib.sign_in.services import joining
-    from assistant.services.tenancy import invitations
 
     join = joining.join
 
     def join_all(*, user: Any, email: str, name: str = "") -> Any:
         joined = join(user=user, email=email, name=name)
-        for invitation in joining._invitations_to(email):
+        for invitation in at_sign_in._invitations_to(email):
             invitations.accept(invitation=invitation, user=user)
         return joined
 

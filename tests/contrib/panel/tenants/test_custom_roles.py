@@ -13,20 +13,20 @@ from django.test.utils import CaptureQueriesContext
 
 from assistant.contrib.end_users.models import EndUser
 from assistant.contrib.end_users.services.tokens import save_end_user
+from assistant.contrib.invitations.invitations import InvitationRefused, invite
+from assistant.contrib.invitations.models import Invitation
 from assistant.models import (
     ApiKey,
     AuditEntry,
     Conversation,
     CustomRole,
     Incident,
-    Invitation,
     Membership,
     PromptVersion,
     ToolSetting,
 )
 from assistant.models.people import PERMISSIONS
 from assistant.services.tenancy.custom_roles import PermissionLacking, set_custom_roles
-from assistant.services.tenancy.invitations import InvitationRefused, invite
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
 from tests.contrib.panel.home.test_home import run_of

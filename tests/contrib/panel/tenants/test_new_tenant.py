@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.invitations.models import Invitation
 from assistant.contrib.mcp_servers.models import McpServer
+from assistant.contrib.panel.admin.tenants import inviting
 from assistant.models import (
     Assistant,
     AuditEntry,
-    Invitation,
     Membership,
     PromptVariable,
     PromptVersion,
@@ -102,6 +103,15 @@ def test_a_first_prompt_names_only_variables_that_every_tenant_has(root: Client,
 def test_nobody_is_invited_where_invitations_are_off(root: Client, cast: Cast, settings: Settings) -> None:
     settings.ASSISTANT_INVITATION_DAYS = 0
     assert set(errors(root, owner="olga@example.com")) == {"owner"}
+
+
+def test_without_the_app_of_invitations_nobody_is_invited(
+    root: Client, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inviting, "_inviting", [])
+    assert "Nobody has this user name." in str(errors(root, owner="olga@example.com")["owner"])
+    assert "invite" not in root.get(PAGE).content.decode()
+    assert "nvit" not in root.get(f"/admin/assistant/tenant/{cast.acme.pk}/people/").content.decode()
 
 
 def test_only_operators_make_tenants(amys: Client, cast: Cast) -> None:

@@ -17,8 +17,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.invitations.models import Invitation
 from assistant.contrib.sign_in.checks import openid_connect
-from assistant.models import AuditEntry, Invitation, Membership, PersonSettings, Tenant
+from assistant.models import AuditEntry, Membership, PersonSettings, Tenant
 from tests.base import PASSWORD, Cast
 from tests.contrib.sign_in.oidc.provider import CODE, KEY, OTHER_KEY, Provider
 from tests.factories import make_user

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -23,12 +24,7 @@ from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.brand_form import brand_form, save_brand_form
-from assistant.contrib.panel.admin.tenants.invitations import (
-    InvitationForm,
-    grantable_roles,
-    invite_person,
-    shown_invitations,
-)
+from assistant.contrib.panel.admin.tenants.inviting import inviting
 from assistant.contrib.panel.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
 from assistant.contrib.panel.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
@@ -43,8 +39,6 @@ from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
 from assistant.services.runs.extensions.kept_requests import LIFETIME
-from assistant.services.tenancy import invitations
-from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.toolpolicy.rules import shown_rule
 
 Context = dict[str, Any]
@@ -77,17 +71,16 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
 
 def _people(request: HttpRequest, tenant: Tenant) -> Context:
     page = Paginator(tenant_page.people_of(tenant=tenant), tenant_page.LISTED).get_page(request.GET.get("page"))
-    roles = grantable_roles(request, tenant)
-    may_invite = invitations.are_on() and bool(roles) and tenant.external_id is None
-    sent = request.POST if request.method == "POST" else None
-    return {
-        "page": page,
-        "invitations": shown_invitations(request, tenant, roles),
-        "roles": [(role, labels_of(role)) for role in tenant_page.roles_of(tenant=tenant)],
-        "sends_mail": is_mail_configured(),
-        "now": timezone.now(),
-        "form": InvitationForm(sent, roles=roles) if may_invite else None,
-    }
+    roles = [(role, labels_of(role)) for role in tenant_page.roles_of(tenant=tenant)]
+    app = inviting()
+    section = {} if app is None else {"inviting": app.template, **app.context(request, tenant)}
+    return {"page": page, "roles": roles, **section}
+
+
+def _invite(request: HttpRequest, tenant: Tenant, form: forms.Form) -> str:
+    app = inviting()
+    # Without an app there is no form.
+    return "" if app is None else app.save(request, tenant, form)
 
 
 def _assistants(request: HttpRequest, tenant: Tenant) -> Context:
@@ -165,7 +158,7 @@ PAGES: dict[Tab, Page] = {
     tabs.AUDIT: Page(_audit),
     tabs.REQUESTS: Page(_requests, keep_or_end),
     tabs.DANGER: Page(_danger, suspend_or_activate, merges=True),
-    tabs.PEOPLE: Page(_people, invite_person),
+    tabs.PEOPLE: Page(_people, _invite),
     tabs.BRAND: Page(brand_form, save_brand_form, merges=True),
 }
 

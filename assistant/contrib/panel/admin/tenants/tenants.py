@@ -24,7 +24,7 @@ from assistant.admin.tenants import TenantAdmin
 from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
-from assistant.contrib.panel.admin.tenants.invitations import invitation_urls
+from assistant.contrib.panel.admin.tenants.inviting import inviting_urls
 from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.contrib.panel.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
 from assistant.contrib.panel.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
@@ -104,7 +104,7 @@ class TenantPages(TenantColumns, TenantAdmin):
             for tab in PAGES
         ]
         days = path("<path:object_id>/days.csv", wrap(require_safe(days_csv_view)), name="assistant_tenant_days")
-        return [*pages, days, *tabs.added_urls(self), *invitation_urls(self), *super().get_urls()]
+        return [*pages, days, *tabs.added_urls(self), *inviting_urls(self), *super().get_urls()]
 
     @method_decorator(csrf_protect)
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:

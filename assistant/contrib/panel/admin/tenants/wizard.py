@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -12,12 +13,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.contrib.panel.admin.tenants.invitations import InvitationForm, send_invitation
+from assistant.contrib.panel.admin.tenants.inviting import inviting
 from assistant.contrib.panel.services.new_tenant import FirstAssistant, check_new_slug, copy_tenant, set_up_tenant
-from assistant.models import Invitation, Membership, Tenant, TenantLimits
+from assistant.models import Tenant, TenantLimits
 from assistant.models.tenants import validate_timezone
 from assistant.services.errors import Refused
-from assistant.services.tenancy import invitations
 from assistant.services.tenancy.memberships import find_user
 from assistant.services.toolpolicy import catalogue
 
@@ -55,7 +55,7 @@ class NewTenantForm(forms.Form):
     owner = forms.CharField(
         label=_("Owner"),
         max_length=254,
-        help_text=_("A user name, or the e-mail address of somebody to invite."),
+        help_text=_("A user name."),
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     timezone = forms.CharField(label=_("Time zone"), max_length=64, initial="UTC", validators=[validate_timezone])
@@ -83,17 +83,21 @@ class NewTenantForm(forms.Form):
     tenant_messages_per_day = _limit("tenant_messages_per_day")
     tenant_cost_per_month = _limit("tenant_cost_per_month")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if inviting() is not None:
+            self.fields["owner"].help_text = _("A user name, or the e-mail address of somebody to invite.")
+
     def clean_owner(self) -> str:
         owner: str = self.cleaned_data["owner"].strip()
         if find_user(owner) is not None:
             return owner
+        app = inviting()
+        if app is None:
+            raise ValidationError(_("Nobody has this user name."))
         if "@" not in owner:
             raise ValidationError(_("Nobody has this user name. Enter an e-mail address to invite somebody."))
-        if not invitations.are_on():
-            raise ValidationError(_("Nobody has this user name, and invitations are switched off."))
-        sent = InvitationForm({"email": owner, "role": Membership.Role.OWNER}, roles=[Membership.Role.OWNER])
-        if not sent.is_valid():
-            raise ValidationError(_("This is neither a user name nor an e-mail address."))
+        app.check_owner(owner)
         return owner
 
     def clean_copy_of(self) -> Tenant | None:
@@ -128,8 +132,8 @@ class NewTenantForm(forms.Form):
 
 
 @transaction.atomic
-def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, Invitation | None]:
-    """Make the tenant of a valid form; return it, with the invitation of its owner if that is nobody's account.
+def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, Callable[[], str] | None]:
+    """Make the tenant of a valid form; return it, with what sends its owner the invitation if that is nobody's account.
 
     Raises:
         ValidationError, Refused: the tenant or the invitation could not be made; nothing was.
@@ -144,19 +148,17 @@ def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, Invi
         assistant = FirstAssistant(values["assistant"], values["prompt"], values["tools"])
         limits = {name: values[name] for name in LIMITS if values.get(name) is not None}
         tenant = set_up_tenant(assistant=assistant, limits=limits, **common)
-    if is_user:
-        return tenant, None
-    owner = Membership.Role.OWNER
-    return tenant, invitations.invite(tenant=tenant, email=values["owner"], role=owner, actor=request.user)
+    app = inviting()
+    return tenant, None if is_user or app is None else app.invite_owner(request, tenant, values["owner"])
 
 
 def try_to_make(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, str] | None:
     """Make the tenant and return it with a sentence about what was done; else add to the form why nothing was."""
     try:
-        tenant, invitation = make_tenant(request, form)
+        tenant, send = make_tenant(request, form)
         sentence = gettext("%(tenant)s is ready.") % {"tenant": tenant.name}
         # After the transaction: a mail server may be slow.
-        return tenant, sentence if invitation is None else f"{sentence} {send_invitation(request, invitation)}"
+        return tenant, sentence if send is None else f"{sentence} {send()}"
     except ValidationError as exc:
         form.add_error(None, exc.messages)
     except (ValueError, Refused) as exc:

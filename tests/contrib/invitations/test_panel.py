@@ -9,9 +9,10 @@ from django.core import mail
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from assistant.models import AuditEntry, Invitation, Membership, Tenant
-from assistant.services.tenancy import invitations
-from assistant.services.tenancy.invitations import invite
+from assistant.contrib.invitations import invitations
+from assistant.contrib.invitations.invitations import invite
+from assistant.contrib.invitations.models import Invitation
+from assistant.models import AuditEntry, Membership, Tenant
 from tests.base import Cast
 
 

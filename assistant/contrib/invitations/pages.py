@@ -15,10 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from assistant.models import Invitation
+from assistant.contrib.invitations import invitations
+from assistant.contrib.invitations.models import Invitation
 from assistant.services.signin.sign_in_page import sign_in_name
-from assistant.services.tenancy import invitations
-from assistant.services.tenancy.email_domains import holder_of
 from assistant.services.tenancy.memberships import check_username
 
 # The session's key with the text of the link, so that it stands neither in the address bar nor in what pages link to.
@@ -67,7 +66,7 @@ def invitation(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("assistant:invitation"))
     found = invitations.invitation_of(str(request.session.get(TOKEN, "")))
     if found is None:
-        return render(request, "assistant/accounts/invitation_gone.html", status=404)
+        return render(request, "assistant/invitations/gone.html", status=404)
     if request.user.is_authenticated:
         return _as_user(request, found)
     if invitations.account_of(found) is not None:
@@ -85,7 +84,7 @@ def _as_user(request: HttpRequest, found: Invitation) -> HttpResponse:
     if not invitations.is_for(found, request.user):
         return _show(request, found, is_other=True)
     if request.method != "POST":
-        return _show(request, found, may_join=True, holder=holder_of(found))
+        return _show(request, found, may_join=True, holder=invitations.holder_of(found))
     is_declined = "decline" in request.POST
     try:
         if is_declined:
@@ -117,4 +116,4 @@ def _sign_in(following: str) -> str:
 
 
 def _show(request: HttpRequest, found: Invitation, **context: Any) -> HttpResponse:
-    return render(request, "assistant/accounts/invitation.html", {"invitation": found, **context})
+    return render(request, "assistant/invitations/invitation.html", {"invitation": found, **context})

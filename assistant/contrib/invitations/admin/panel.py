@@ -8,8 +8,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -17,10 +20,12 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator
+from assistant.contrib.invitations import invitations
+from assistant.contrib.invitations.models import Invitation
+from assistant.contrib.panel.admin.tenants.inviting import Inviting, invite_with
 from assistant.contrib.panel.admin.tenants.tabs import PEOPLE, tenant_of_tab
-from assistant.contrib.panel.reports.tenant_page import open_invitations
-from assistant.models import Invitation, Membership, Tenant
-from assistant.services.tenancy import invitations
+from assistant.contrib.panel.reports.tenant_page import LISTED
+from assistant.models import Membership, Tenant
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.memberships import may_grant
 
@@ -56,14 +61,33 @@ def grantable_roles(request: HttpRequest, tenant: Tenant) -> list[str]:
     return [one for one in (Role.MEMBER, Role.ADMIN, Role.OWNER) if may_grant(actor=actor, tenant=tenant, role=one)]
 
 
+def section_of(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
+    """Return what the section below a tenant's people shows."""
+    roles = grantable_roles(request, tenant)
+    may_invite = invitations.are_on() and bool(roles) and tenant.external_id is None
+    sent = request.POST if request.method == "POST" else None
+    return {
+        "invitations": shown_invitations(request, tenant, roles),
+        "sends_mail": is_mail_configured(),
+        "now": timezone.now(),
+        "form": InvitationForm(sent, roles=roles) if may_invite else None,
+    }
+
+
 def shown_invitations(request: HttpRequest, tenant: Tenant, roles: Collection[str]) -> list[ShownInvitation]:
     """Return the open invitations of a tenant as its page shows them to a user who may give these roles."""
     shows_link = not is_mail_configured()
     return [
         # The link alone gives the role, so only users who may give the role see it.
         ShownInvitation(row, row.role in roles, link_of(request, row) if shows_link and row.role in roles else "")
-        for row in open_invitations(tenant=tenant)
+        for row in _open_invitations(tenant)
     ]
+
+
+def _open_invitations(tenant: Tenant) -> QuerySet[Invitation]:
+    """Return the newest invitations that were neither accepted nor revoked."""
+    rows = Invitation.objects.filter(tenant=tenant, accepted_at=None, revoked_at=None)
+    return rows.select_related("invited_by").order_by("-pk")[:LISTED]
 
 
 def link_of(request: HttpRequest, invitation: Invitation) -> str:
@@ -121,3 +145,30 @@ def _renew(request: HttpRequest, invitation: Invitation) -> str:
 def _revoke(request: HttpRequest, invitation: Invitation) -> str:
     invitations.revoke(invitation=invitation, actor=request.user)
     return gettext("The invitation of %(email)s is revoked: its link no longer works.") % {"email": invitation.email}
+
+
+def check_owner(email: str) -> None:
+    """Raise `ValidationError` if the owner of a new tenant cannot be invited to an address."""
+    if not invitations.are_on():
+        raise ValidationError(_("Nobody has this user name, and invitations are switched off."))
+    if not InvitationForm({"email": email, "role": Role.OWNER}, roles=[Role.OWNER]).is_valid():
+        raise ValidationError(_("This is neither a user name nor an e-mail address."))
+
+
+def invite_owner(request: HttpRequest, tenant: Tenant, email: str) -> Callable[[], str]:
+    """Invite the owner of a new tenant; return what sends the link. Raises `InvitationRefused` and `Refused`."""
+    made = invitations.invite(tenant=tenant, email=email, role=Role.OWNER, actor=request.user)
+    # After the tenant's transaction: a mail server may be slow.
+    return lambda: send_invitation(request, made)
+
+
+invite_with(
+    Inviting(
+        template="admin/assistant/tenant/invitations.html",
+        context=section_of,
+        save=invite_person,
+        urls=invitation_urls,
+        check_owner=check_owner,
+        invite_owner=invite_owner,
+    )
+)

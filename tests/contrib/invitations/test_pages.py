@@ -12,9 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from assistant.models import AuditEntry, Invitation, Membership
-from assistant.services.privacy.erasure import erase_user
-from assistant.services.tenancy.invitations import (
+from assistant.contrib.invitations.invitations import (
     InvitationRefused,
     accept,
     accept_as_new,
@@ -24,6 +22,9 @@ from assistant.services.tenancy.invitations import (
     revoke,
     token_of,
 )
+from assistant.contrib.invitations.models import Invitation
+from assistant.models import AuditEntry, Membership
+from assistant.services.privacy.erasure import erase_user
 from tests.base import Cast
 
 pytestmark = pytest.mark.django_db

@@ -17,9 +17,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from assistant.models import Invitation, Membership, Tenant
+from assistant.contrib.invitations.models import Invitation
+from assistant.models import Membership, Tenant
 from assistant.services.errors import Refused
 from assistant.services.tenancy import audit_trail, mail
+from assistant.services.tenancy.email_domains import tenants_of
 from assistant.services.tenancy.memberships import add_member, may_grant
 from assistant.services.tenancy.permissions import Person
 from assistant.services.tenancy.row_scope import all_tenants
@@ -173,6 +175,12 @@ def account_of(invitation: Invitation) -> Any | None:
     users = get_user_model()._default_manager.filter(**{f"{_email_field()}__iexact": invitation.email})
     people = users.filter(is_active=True).exclude(assistant_memberships__role=Membership.Role.END_USER)
     return people.order_by("pk").first()
+
+
+@all_tenants()
+def holder_of(invitation: Invitation) -> Tenant | None:
+    """Return another tenant that the invited address belongs to by its domain, or None."""
+    return next((tenant for tenant in tenants_of(invitation.email) if tenant.pk != invitation.tenant_id), None)
 
 
 def is_for(invitation: Invitation, user: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Invitations to tenants, by links that people get by e-mail or from the person who invites them."""
