@@ -115,7 +115,7 @@ ASSISTANT_MODEL_PRICES = _env.prices("ASSISTANT_MODEL_PRICES")
 # Whether what providers give with messages for themselves, such as reasoning between tool calls, is encrypted.
 ASSISTANT_ENCRYPT_PROVIDER_STATE = _env.flag("ASSISTANT_ENCRYPT_PROVIDER_STATE")
 
-# The parts of the tool library that are on: families (clock, knowledge, questions, web_search, those of apps),
+# The parts of the tool library that are on: families (knowledge, web_search, those of apps),
 # names of tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 

@@ -129,6 +129,7 @@ INSTALLED_APPS = [
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",
     "assistant.contrib.calculator",
+    "assistant.contrib.questions",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
     "assistant.contrib.data",

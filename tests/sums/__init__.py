@@ -1,1 +1,1 @@
-"""An app of the suite's settings where no optional app is installed: the calculator, as a tool of the project's own."""
+"""An app of the suite's settings where no optional app is installed: tools of some, as the project's own."""

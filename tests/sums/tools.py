@@ -1,7 +1,9 @@
-"""The calculator's tool, which tests of the core call."""
+"""Tools of optional apps, which tests of the core call."""
 
 from __future__ import annotations
 
 from assistant.contrib.calculator.library.calculator import calculate
+from assistant.contrib.questions.library.questions import ask_user
+from assistant.contrib.timed.library.clock import convert_time, current_time
 
-__all__ = ["calculate"]
+__all__ = ["ask_user", "calculate", "convert_time", "current_time"]

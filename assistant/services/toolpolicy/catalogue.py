@@ -15,7 +15,7 @@ from assistant.toolkit.calls.worker_threads import set_atomic, set_thread_cleanu
 from assistant.toolkit.registry import discover
 
 # The families of the core's library: each is a module of `assistant.library`.
-_CORE_FAMILIES = ("clock", "knowledge", "questions", "web_search")
+_CORE_FAMILIES = ("knowledge", "web_search")
 ALL, NONE = "all", "none"
 
 _registry: Registry | None = None

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assistant.contrib.timed.library.clock import current_time
 from assistant.contrib.timed.library.reminders import cancel_alarm, list_alarms, set_alarm
 from assistant.contrib.timed.models import Alarm
-from assistant.library.clock import current_time
 from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.base import Cast
 from tests.library.calling import call, context_of

@@ -116,6 +116,7 @@ INSTALLED_APPS += [
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",
     "assistant.contrib.calculator",
+    "assistant.contrib.questions",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
 ]

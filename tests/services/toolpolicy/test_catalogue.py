@@ -21,21 +21,21 @@ def test_the_checkout_has_its_own_tools_and_the_whole_library() -> None:
 
 def test_families_and_single_tools_can_be_chosen() -> None:
     assert names() == names("none") == set()
-    assert names("questions") == {"ask_user"}
-    assert names("questions", "current_time") == {"ask_user", "current_time"}
-    assert names("clock") < names("all")
+    assert names("web_search") == {"web_search"}
+    assert names("web_search", "read_document") == {"web_search", "read_document"}
+    assert names("knowledge") < names("all")
 
 
 @pytest.mark.parametrize(
-    ("chosen", "is_on"), [(["all"], True), (["current_time"], True), (["questions"], False), ([], False)]
+    ("chosen", "is_on"), [(["all"], True), (["read_document"], True), (["web_search"], False), ([], False)]
 )
 def test_a_family_is_on_if_any_of_its_tools_is(chosen: list[str], is_on: bool) -> None:
     with override_settings(ASSISTANT_LIBRARY=chosen):
-        assert is_family_on("clock") is is_on
+        assert is_family_on("knowledge") is is_on
 
 
 def test_an_unknown_name_stops_the_start() -> None:
-    with override_settings(ASSISTANT_LIBRARY=["clock", "wether"]):
+    with override_settings(ASSISTANT_LIBRARY=["knowledge", "wether"]):
         (problem,) = library(None)
     assert "'wether'" in problem.msg
     assert problem.level >= 40

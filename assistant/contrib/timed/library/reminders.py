@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.contrib.timed.models import Alarm
 from assistant.contrib.timed.services.reminders.alarms import ALARMS, schedule_ring
+from assistant.contrib.timed.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.services.eventlog.member_notices import notify
-from assistant.services.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 # Upcoming alarms of one member.

@@ -21,8 +21,8 @@ from assistant.contrib.timed.services.schedules.schedules import (
     make_schedule,
     own_schedules,
 )
+from assistant.contrib.timed.time_parsing import format_datetime, parse_time, parse_zone
 from assistant.services.tenancy.members import Member, acting_key, find_member
-from assistant.services.time_parsing import format_datetime, parse_time, parse_zone
 from assistant.toolkit import Change, Example, Param, ToolContext, ToolError, tool
 
 MILLIONTHS = 1_000_000

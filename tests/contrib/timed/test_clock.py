@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.library.clock import convert_time, current_time
+from assistant.contrib.timed.library.clock import convert_time, current_time
 from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.library.calling import call
 

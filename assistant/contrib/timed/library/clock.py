@@ -8,7 +8,13 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.time_parsing import datetimes_of, format_datetime, format_utc_offset, parse_time, parse_zone
+from assistant.contrib.timed.time_parsing import (
+    datetimes_of,
+    format_datetime,
+    format_utc_offset,
+    parse_time,
+    parse_zone,
+)
 from assistant.toolkit import Example, Param, ToolContext, tool
 
 

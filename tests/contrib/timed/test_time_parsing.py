@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assistant.services.time_parsing import parse_time
+from assistant.contrib.timed.time_parsing import parse_time
 from assistant.toolkit import ToolError
 
 # A Saturday, 23:30 in Vienna.

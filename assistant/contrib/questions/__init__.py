@@ -1,0 +1,1 @@
+"""A tool with which the assistant asks the person questions, in a form."""
