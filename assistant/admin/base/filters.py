@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant_id, tenants_of
-from assistant.models import Assistant, Run, ToolCall
+from assistant.models import Assistant
 from assistant.services.toolpolicy import catalogue
 
 # Tenants and assistants that a filter offers: with many more, each page would contain thousands of links. The picker in
@@ -20,8 +20,6 @@ from assistant.services.toolpolicy import catalogue
 MAX_TENANTS = MAX_ASSISTANTS = 100
 # The newest rows of a list, in which a filter looks for its values.
 NEWEST_ROWS = 2_000
-# The state of a run whose approval was given, refused or has expired.
-ANSWERED = "answered"
 
 
 class TenantFilter(RelatedFieldListFilter):
@@ -75,39 +73,6 @@ class ToolFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset.filter(**{self.field: self.value()}) if self.value() else queryset
-
-
-class CalledToolFilter(ToolFilter):
-    """Filter calls by their tool."""
-
-    field = "name"
-
-
-class RunStatusFilter(admin.SimpleListFilter):
-    """Filter runs by their state, where runs whose approval was answered or has expired are `ANSWERED`.
-
-    Their status stays `waiting`, because another run continues them.
-    """
-
-    title = gettext_lazy("status")
-    parameter_name = "status__exact"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*Run.Status.choices, (ANSWERED, gettext_lazy("Answered; another run went on"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
-        status = self.value()
-        if status == ANSWERED:
-            return queryset.filter(status=Run.Status.WAITING).exclude(awaits_approval())
-        if status == Run.Status.WAITING:
-            return queryset.filter(awaits_approval(), status=Run.Status.WAITING)
-        return queryset.filter(status=status) if status else queryset
-
-
-def awaits_approval() -> Exists:
-    """Return the condition that a call of a run waits for approval."""
-    calls = ToolCall.objects.filter(run=OuterRef("pk"), tenant=OuterRef("tenant"))
-    return Exists(calls.filter(status=ToolCall.Status.AWAITING_APPROVAL))
 
 
 class AssistantFilter(admin.SimpleListFilter):

@@ -6,13 +6,10 @@ from collections.abc import Collection
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q
 from django.utils import timezone
 
 from assistant.core.values.prompt_template import BUILT_IN, TENANT_NAME, TODAY, USER_NAME, names_in, resolve
-from assistant.models import Membership, PromptVariable, PromptVersion, Tenant
-from assistant.services.jobs.jobs import waiting_jobs
-from assistant.services.jobs.names import PUBLISH_JOB
+from assistant.models import Membership, PromptVariable, Tenant
 from assistant.services.tenancy.end_users import directory
 from assistant.toolkit.context import UserId
 
@@ -43,20 +40,6 @@ def check_variables(text: str, *, tenant_id: int) -> None:
         unknown = [name for name in unknown if name not in known]
     if unknown:
         raise UnknownVariables(unknown)
-
-
-def versions_that_need(*, variable: PromptVariable) -> list[PromptVersion]:
-    """Return the versions that name a tenant's variable and are published, or will be at a moment."""
-    waiting = waiting_jobs(tenant_id=variable.tenant_id, name=PUBLISH_JOB).values_list("key", flat=True)
-    planned = [int(key) for key in waiting]
-    rows = PromptVersion.objects.filter(
-        Q(status=PromptVersion.Status.PUBLISHED) | Q(pk__in=planned),
-        assistant__tenant_id=variable.tenant_id,
-        uses_variables=True,
-        text__contains=variable.name,
-    )
-    found = rows.select_related("assistant__tenant").order_by("assistant", "number")
-    return [version for version in found if variable.name in names_in(version.text)]
 
 
 class PromptValues:

@@ -1,22 +1,18 @@
-"""Reads and stores the brands of tenants."""
+"""Reads the brands of tenants."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
 from assistant.models import Brand, BrandImage, Tenant
 from assistant.services.branding.accent import shades
-from assistant.services.branding.images import check_image
-from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
 IMAGES = ("logo", "favicon")
@@ -108,30 +104,3 @@ def find_image(*, tenant_slug: str, image: uuid.UUID) -> BrandImage | None:
     if not settings.ASSISTANT_TENANT_BRANDS:
         return None
     return BrandImage.objects.filter(pk=image, tenant__slug=tenant_slug, tenant__is_active=True).first()
-
-
-@transaction.atomic
-def save_brand(
-    *, brand: Brand, images: Mapping[str, bytes | None], actor: audit_trail.Actor, changed: list[str]
-) -> None:
-    """Store a brand. `images` has the logo or favicon that is replaced, or None to remove it.
-
-    Raises:
-        ImageRefused: an image is not one that a brand may have.
-    """
-    replaced = []
-    for name, data in images.items():
-        replaced.append(getattr(brand, f"{name}_id"))
-        row = None
-        if data is not None:
-            row = BrandImage.objects.create(tenant=brand.tenant, media_type=check_image(data), data=data)
-        setattr(brand, name, row)
-    brand.save()
-    BrandImage.objects.filter(tenant=brand.tenant, pk__in=[pk for pk in replaced if pk]).delete()
-    audit_trail.record(
-        actor=actor,
-        action="brand.set",
-        target=brand.tenant.slug,
-        tenant=brand.tenant,
-        details={"changes": [*changed, *images]},
-    )

@@ -11,10 +11,9 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from assistant.models import IdempotentAnswer, Run, Tenant
+from assistant.models import IdempotentAnswer, Run
 from assistant.models.runs import ACTIVE
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.context import UserId
@@ -57,7 +56,7 @@ def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Cl
     """
     if not _KEY.fullmatch(key):
         raise ValueError("Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.")
-    _delete_expired(member.tenant_id, member.user_id)
+    delete_expired(member.tenant_id, member.user_id)
     try:
         with transaction.atomic():
             row = IdempotentAnswer.objects.create(
@@ -68,23 +67,7 @@ def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Cl
     return Claim(row.pk)
 
 
-def claim_form(*, tenant_id: int, user_id: UserId, nonce: str) -> bool:
-    """Claim the nonce of a form; return False if it was claimed within the last `LIFETIME`.
-
-    Call it in the transaction that handles the form.
-    """
-    _delete_expired(tenant_id, user_id)
-    # Keys of requests contain no space, so they cannot equal this one.
-    _, is_new = IdempotentAnswer.objects.get_or_create(tenant_id=tenant_id, user_id=user_id, key=f"form {nonce}")
-    return is_new
-
-
-def is_form_claimed(*, tenants: QuerySet[Tenant], user_id: UserId, nonce: str) -> bool:
-    """Whether the nonce was claimed for one of these tenants."""
-    return IdempotentAnswer.objects.filter(tenant__in=tenants, user_id=user_id, key=f"form {nonce}").exists()
-
-
-def _delete_expired(tenant_id: int, user_id: UserId) -> None:
+def delete_expired(tenant_id: int, user_id: UserId) -> None:
     own = IdempotentAnswer.objects.filter(tenant_id=tenant_id, user_id=user_id)
     own.filter(created_at__lt=timezone.now() - LIFETIME).delete()
 

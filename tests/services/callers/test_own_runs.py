@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from asgiref.sync import sync_to_async
 
-from assistant.models import ApiKey, Conversation, Provider, Run, ToolCall, ToolSetting
+from assistant.models import ApiKey, Conversation, Provider, Run
 from assistant.services.tenancy.members import create_api_key
 from tests.agui import Frame, run_of, seq_of, text_of
 from tests.base import Cast
@@ -137,22 +137,6 @@ async def test_it_sees_no_other_run_of_a_thread_that_it_follows(place: Place, fa
         await socket.until_end()
         await pong(socket)
     assert MEANWHILE not in told(socket.frames) and others not in {run_of(frame) for frame in socket.frames}
-
-
-async def test_it_follows_what_an_operator_decides_about_its_run(place: Place, fake_provider: FakeProvider) -> None:
-    from assistant.models import Approval
-    from assistant.services.runs.approvals import _member_of
-
-    fake_provider.call("current_time", {})
-    policy = ToolSetting.Policy.ASK
-    await ToolSetting.objects.acreate(tenant=place.cast.acme, tool="current_time", policy=policy)
-    async with place.socket(place.key) as socket:
-        await socket.ask("When?", thread=place.thread)
-    assert (await ToolCall.objects.aget()).status == ToolCall.Status.AWAITING_APPROVAL
-    member = await sync_to_async(lambda: _member_of(Approval.objects.get()))()
-    assert member is not None
-    row = await Run.objects.aget(status=Run.Status.WAITING)
-    assert (member.key_id, member.reads_only_own_runs) == (row.api_key_id, False)
 
 
 async def test_it_gets_no_stored_answer_of_another_key(place: Place, fake_provider: FakeProvider) -> None:

@@ -9,13 +9,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from assistant.core.values.messages import Message, ToolCall
-from assistant.models import Approval, Conversation, Run
+from assistant.models import Conversation, Run
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
 from assistant.services.conversations.paths import MAX_BRANCHES
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.errors import Refused
-from assistant.services.runs.approvals import with_question
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.resume_entries import Resume
@@ -244,10 +243,3 @@ def test_an_approval_that_is_not_shown_is_given_on_its_own_path(talk: Talk) -> N
     assert talk.shown[-1] == "paid"
     call.refresh_from_db()
     assert call.status == CallRow.Status.DECLINED
-
-
-def test_an_operator_reads_the_question_of_the_calls_own_path(talk: Talk) -> None:
-    call = waiting(talk, "q3")
-    MessageRow.objects.filter(message_id="q2").update(position=100)  # as if of another path, and later
-    rows = with_question(Approval.objects.filter(pk=call.pk))
-    assert list(rows.values_list("question", flat=True)) == ["q3"]

@@ -6,12 +6,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils.translation import override
 
-from assistant.models import Approval, Run
+from assistant.models import Run
 from assistant.services.pending.arrivals import deliver
-from assistant.services.runs.approvals import answer_for_member, resume_of
-from assistant.services.runs.manager import get_runs
 from tests.base import Cast
-from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.test_waiting_runs import tools
 from tests.services.pending.waiting import ask, expire, tokens, work
@@ -59,20 +56,6 @@ async def test_a_run_that_waits_twice_keeps_its_language(cast: Cast, fake_provid
         await work()
     await sync_to_async(deliver)(tenant_slug="acme", token=tokens[-1], value="Yes.", is_error=False)
     assert (await said_on_going_on(fake_provider)).startswith(GERMAN)
-
-
-async def test_an_operators_answer_does_not_change_a_members_language(cast: Cast, fake_provider: FakeProvider) -> None:
-    await sync_to_async(switch_tool)(cast.acme, "send_letter", policy="ask")
-    fake_provider.call("send_letter", {"to": "Bob"})
-    with override("de"):
-        await ask(cast)
-    calls = [one async for one in Approval.objects.select_related("run__tenant", "run__assistant")]
-    answers = [resume_of(call, approved=True) for call in calls]
-    fake_provider.respond(401)
-    with override("fr"):
-        opened = await answer_for_member(calls=calls, answers=answers, decided_by=cast.root.pk)
-    await get_runs().ended(pk=opened.key.pk)
-    assert (await Run.objects.aget(pk=opened.key.pk)).error_message.startswith(GERMAN)
 
 
 async def test_what_goes_on_keeps_no_language_once_it_has_ended(cast: Cast, fake_provider: FakeProvider) -> None:

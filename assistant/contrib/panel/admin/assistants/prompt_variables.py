@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.contrib.panel.services.variable_use import versions_that_need
 from assistant.models import PromptVariable
 from assistant.models.prompts import MAX_VARIABLES
-from assistant.services.assistants.prompt_values import versions_that_need
 from assistant.toolkit.text import clean_text
 
 # Characters of a value that the audit trail keeps, and that the list shows.

@@ -19,7 +19,8 @@ from django.utils.translation import gettext
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
-from assistant.services.runs.idempotency import LIFETIME, claim_form, is_form_claimed
+from assistant.contrib.panel.services.form_claims import claim_form, is_form_claimed
+from assistant.services.runs.idempotency import LIFETIME
 
 _SIGNER = TimestampSigner(salt="assistant.contrib.panel.admin.base.show_secret_once")
 

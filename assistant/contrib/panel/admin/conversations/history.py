@@ -11,20 +11,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
-from assistant.admin.base.filters import (
-    TENANT,
-    AssistantFilter,
-    NewestValuesFilter,
-    RunStatusFilter,
-    TenantFilter,
-    awaits_approval,
-)
+from assistant.admin.base.filters import TENANT, AssistantFilter, NewestValuesFilter, TenantFilter
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_list
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
+from assistant.contrib.panel.admin.conversations.run_filters import RunStatusFilter, awaits_approval
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_waterfall
 from assistant.contrib.panel.reports.waterfall import waterfalls
 from assistant.models import Message, Run, ToolCall

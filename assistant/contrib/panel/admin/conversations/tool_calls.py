@@ -14,12 +14,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.base.filters import TENANT, CalledToolFilter
+from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link, pretty, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.contrib.panel.admin.base.chat_reading import ReadsChats
+from assistant.contrib.panel.admin.conversations.run_filters import CalledToolFilter
 from assistant.models import ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages
 from assistant.services.toolcalls.files import file_response

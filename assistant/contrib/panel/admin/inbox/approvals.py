@@ -21,9 +21,10 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.inbox.approval_form import APPROVE, REJECT, AnswerForm, readable_arguments
+from assistant.contrib.panel.services import approvals
 from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused
-from assistant.services.runs import approvals
+from assistant.services.runs.approvals import resume_of
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.tenancy import audit_trail
 
@@ -94,7 +95,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
                 self.message_user(request, sentence, messages.ERROR)
                 continue
             reason = "" if approved else "an operator said no"
-            self._send(request, calls, [approvals.resume_of(call, approved=approved, reason=reason) for call in calls])
+            self._send(request, calls, [resume_of(call, approved=approved, reason=reason) for call in calls])
 
     def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
         """Apply the answers and report the outcome on the next page; return whether they were applied."""

@@ -25,11 +25,11 @@ from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.providers import ProviderAdmin, cleaned_setting
 from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.contrib.panel.reports.provider_use import ProviderUse, uses_of
 from assistant.contrib.panel.services.provider_keys import KeyRefused, rotate_key
 from assistant.models import Provider, TenantLimits
 from assistant.providers.given_settings import key_of
 from assistant.services.assistants.provider_check import put_into_use
-from assistant.services.assistants.provider_use import ProviderUse, uses_of
 
 
 class KeyForm(forms.Form):

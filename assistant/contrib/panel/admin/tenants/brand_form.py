@@ -11,10 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.merging import LastSave, MergingForm, last_entry
+from assistant.contrib.panel.services.brand_images import ImageRefused, check_image
+from assistant.contrib.panel.services.brands import save_brand
 from assistant.models import Brand, Tenant
 from assistant.models.brand import MAX_IMAGE_BYTES
-from assistant.services.branding.brands import IMAGES, save_brand
-from assistant.services.branding.images import ImageRefused, check_image
+from assistant.services.branding.brands import IMAGES
 
 _FILES_HELP = _("PNG, JPEG, WebP or ICO, at most 256 KiB and 1,024 pixels.")
 
