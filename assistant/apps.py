@@ -55,15 +55,5 @@ class AssistantConfig(AppConfig):
             from assistant import hosting
 
             hosting.connect_signals()
-        log_prompts(settings)
         guard.connect_signals()
         attachments.connect_signals()
-
-
-def log_prompts(chosen: Any) -> None:
-    """Let whole prompts and replies of all tenants' runs be logged, if the settings say so."""
-    if chosen.ASSISTANT_LOG_PROMPTS:
-        from assistant.core.extensions.prompt_log import PromptLog
-        from assistant.services.runs.extensions.deployment import add_extension
-
-        add_extension(PromptLog())

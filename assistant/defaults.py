@@ -122,9 +122,6 @@ ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 # Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
 ASSISTANT_FAST_PATHS = _env.flag("ASSISTANT_FAST_PATHS", True)
 
-# Whether whole prompts and replies are logged (assistant.core.extensions.prompt_log).
-ASSISTANT_LOG_PROMPTS = _env.flag("ASSISTANT_LOG_PROMPTS", False)
-
 # Whether functions without a docstring are tools, described by their name (assistant.toolkit.describe_by_name).
 ASSISTANT_DESCRIBE_TOOLS_BY_NAME = _env.flag("ASSISTANT_DESCRIBE_TOOLS_BY_NAME", False)
 
@@ -169,7 +166,6 @@ __all__ = [
     "ASSISTANT_LOCAL_MODEL_PATH",
     "ASSISTANT_LOCAL_MODEL_URL",
     "ASSISTANT_LOGOUT_URL",
-    "ASSISTANT_LOG_PROMPTS",
     "ASSISTANT_MAX_BODY_BYTES",
     "ASSISTANT_MAX_CONNECTIONS",
     "ASSISTANT_MAX_RUNS",

@@ -38,6 +38,7 @@ from assistant.contrib.metrics.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
 from assistant.contrib.row_level_security.defaults import ASSISTANT_ROW_LEVEL_SECURITY  # noqa: E402
+from assistant.contrib.sent_requests.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.telemetry.defaults import *  # noqa: E402, F403
@@ -122,6 +123,7 @@ INSTALLED_APPS = [
     "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",
     "assistant.contrib.invitations",
+    "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

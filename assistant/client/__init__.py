@@ -8,10 +8,12 @@ from assistant.client.chat_client import ChatClient
 from assistant.client.emulated_tools import EmulatedTools
 from assistant.client.mcp_contents import McpContents
 from assistant.client.mcp_servers import McpServer, Progress, RemoteToolError
+from assistant.client.prompt_log import PromptLog
 from assistant.client.prompts import PromptTemplate, PromptVariables
 from assistant.client.redact_prompts import RedactPrompts
 from assistant.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.client.safeguard_words import SafeguardWords
+from assistant.client.sent_requests import SentRequest
 from assistant.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
 from assistant.client.stores import ConversationKey, ConversationStore
 from assistant.client.tool_interceptors import Redact, log_calls
@@ -19,8 +21,6 @@ from assistant.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation
-from assistant.core.extensions.prompt_log import PromptLog
-from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails, schema_tokens
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome, replayed
 from assistant.core.toolcalls.result_cache import Cache

@@ -32,6 +32,7 @@ from assistant.client.mcp_servers import (
 from assistant.client.option_types import check_functions, check_types
 from assistant.client.prompts import PromptTemplate
 from assistant.client.reply import ChatReply, InMemoryJournal
+from assistant.client.sent_requests import SentRequests
 from assistant.client.sessions import EventStore, Session
 from assistant.client.stores import ConversationStore, key_of, load
 from assistant.client.tool_sources import Augmentations, Resolver, ToolProvider, ToolSource, ToolSources, augmented
@@ -51,7 +52,6 @@ from assistant.core.extensions.asides import model_for_asides
 from assistant.core.extensions.extension import Extension, Interceptors, acting, checked_extensions
 from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.extensions.request_choice import RequestChoice
-from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.extensions.typed_answer import TypedAnswer
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of

@@ -6,10 +6,10 @@ import json
 import re
 from dataclasses import replace
 
+from assistant.client.redaction import MARK, PRIVATE, Redaction
 from assistant.core.extensions.extension import Extension, ExtensionRun
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message, ToolCall
-from assistant.core.values.redaction import MARK, PRIVATE, Redaction
 from assistant.core.values.untrusted import is_summary
 
 

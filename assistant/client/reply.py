@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from assistant.client.sent_requests import SentRequest, requests_of
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.extensions.sent_requests import SentRequest, requests_of
 from assistant.core.llm.protocol import FailureDetails, ModelError
 from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media, replayed
 from assistant.core.turn.plan import Plan

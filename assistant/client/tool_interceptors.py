@@ -6,8 +6,8 @@ import logging
 import time
 from dataclasses import replace
 
+from assistant.client.redaction import MARK, Redaction
 from assistant.core.extensions.interceptors import CallTool, Invocation
-from assistant.core.values.redaction import MARK, Redaction
 from assistant.toolkit import ToolError, ToolResult
 from assistant.toolkit.logs import log_extra
 

@@ -163,7 +163,7 @@ class Migration(migrations.Migration):
                     ('email_domains', models.CharField(blank=True, db_default='', default='', help_text='Such as acme.com, acme.co.uk. Whoever signs in for the first time by OpenID Connect with an address there becomes a member.', max_length=500, validators=[assistant.models.tenants.validate_domains], verbose_name='e-mail domains')),
                     ('fallback_model', models.CharField(blank=True, db_default='', default='', help_text='Empty: the default model of the fallback provider. Both empty: there is no fallback.', max_length=200, verbose_name='fallback model')),
                     ('fallback_provider', models.ForeignKey(blank=True, help_text='Answers for assistants without a fallback of their own, when their provider is too busy, too slow or fails before anything was shown. Empty: the same provider, with the fallback model.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='assistant.provider', verbose_name='fallback provider')),
-                    ('keeps_requests_until', models.DateTimeField(editable=False, help_text='Until then, what models are sent is kept. Set by operators, for a day.', null=True)),
+                    ('extensions', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, editable=False, help_text="What optional apps do in all of the tenant's runs, as people have switched it on.")),
                 ],
                 options={
                     'verbose_name': 'tenant',
@@ -716,27 +716,6 @@ class Migration(migrations.Migration):
                     'verbose_name_plural': 'feedback',
                     'ordering': ['-created_at'],
                     'constraints': [models.UniqueConstraint(fields=('user', 'message'), name='one_feedback_per_message')],
-                },
-            ),
-            migrations.CreateModel(
-                name='KeptRequest',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('number', models.PositiveIntegerField(help_text='Counts the requests of the run from 1.')),
-                    ('provider', models.CharField(max_length=100)),
-                    ('model', models.CharField(max_length=200)),
-                    ('size', models.PositiveIntegerField(help_text='Bytes of the whole request.')),
-                    ('content', assistant.models.fields.EncryptedTextField(help_text='The body: JSON, or its beginning if it was too long to keep.')),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='kept_requests', to='assistant.run')),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='kept_requests', to='assistant.tenant')),
-                ],
-                options={
-                    'verbose_name': 'kept request',
-                    'verbose_name_plural': 'kept requests',
-                    'ordering': ['run', 'number'],
-                    'indexes': [models.Index(fields=['created_at'], name='kept_requests_by_age')],
-                    'constraints': [models.UniqueConstraint(fields=('run', 'number'), name='kept_request_number_per_run')],
                 },
             ),
             migrations.CreateModel(

@@ -15,7 +15,7 @@ from assistant.models.people import CustomRole, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
+from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.tool_settings import ToolSetting
@@ -38,7 +38,6 @@ __all__ = [
     "IdempotentAnswer",
     "Incident",
     "Job",
-    "KeptRequest",
     "Membership",
     "Message",
     "ModelPrice",

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.fields import EncryptedTextField, list_field, sources_field
+from assistant.models.fields import list_field, sources_field
 from assistant.models.tenants import ApiKey, Tenant
 
 
@@ -186,29 +186,6 @@ class RunConfiguration(models.Model):
 
     def __str__(self) -> str:
         return self.digest[:12]
-
-
-class KeptRequest(models.Model):
-    """One request as it was sent to a model, kept for a few days where an operator has switched that on."""
-
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="kept_requests")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="kept_requests")
-    number = models.PositiveIntegerField(help_text=_("Counts the requests of the run from 1."))
-    provider = models.CharField(max_length=100)
-    model = models.CharField(max_length=200)
-    size = models.PositiveIntegerField(help_text=_("Bytes of the whole request."))
-    content = EncryptedTextField(help_text=_("The body: JSON, or its beginning if it was too long to keep."))
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("kept request")
-        verbose_name_plural = _("kept requests")
-        ordering = ["run", "number"]
-        constraints = [models.UniqueConstraint(fields=["run", "number"], name="kept_request_number_per_run")]
-        indexes = [models.Index(fields=["created_at"], name="kept_requests_by_age")]
-
-    def __str__(self) -> str:
-        return f"{self.model}, request {self.number}"
 
 
 # Of runs that have not ended. With `ended_at`, because SQLite uses the index of active runs only for that.

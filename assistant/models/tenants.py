@@ -12,6 +12,8 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from assistant.models.fields import list_field
+
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z][-a-z0-9]{0,61}[a-z0-9]", re.IGNORECASE)
 
 
@@ -93,8 +95,8 @@ class Tenant(models.Model):
         db_default="",
         help_text=_("Empty: the default model of the fallback provider. Both empty: there is no fallback."),
     )
-    keeps_requests_until = models.DateTimeField(
-        null=True, editable=False, help_text=_("Until then, what models are sent is kept. Set by operators, for a day.")
+    extensions = list_field(
+        editable=False, help_text=_("What optional apps do in all of the tenant's runs, as people have switched it on.")
     )
     ends_runs_on_tool_failure = models.BooleanField(
         _("ends runs on tool failure"),

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from assistant.apps import log_prompts
 from assistant.client import ChatClient, Message, PromptLog, ToolCall
 from assistant.core.conversation.side_question import ask_aside
 from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel
-from assistant.services.runs.extensions.deployment import ADDED
 from assistant.services.runs.extensions.run_extension import FinishedRun
-from assistant.testing import ChatTester, answer_with
 from assistant.toolkit import tool
-from tests.base import Cast
 from tests.core.scripted_turns import plan_for
 
 
@@ -77,20 +71,3 @@ async def test_nothing_is_logged_by_default(caplog: pytest.LogCaptureFixture) ->
     caplog.set_level(logging.DEBUG)
     await ChatClient(model=ScriptedModel(["Hello."])).call("a secret word")
     assert "a secret word" not in caplog.text
-
-
-@pytest.fixture
-def _switched_on() -> Iterator[None]:
-    log_prompts(SimpleNamespace(ASSISTANT_LOG_PROMPTS=True))
-    yield
-    ADDED.clear()
-
-
-@pytest.mark.django_db
-@pytest.mark.usefixtures("_switched_on", "provider")
-def test_a_deployment_switches_it_on_for_the_runs_of_its_tenants(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "assistant.prompts")
-    with answer_with(ScriptedModel(["Hello Alice.", "Title"])), ChatTester(cast.acme, cast.alice, "support") as chat:
-        assert chat.ask("Good morning").text == "Hello Alice."
-    request, reply = texts(caplog)[:2]
-    assert "Good morning" in request and "Hello Alice." in reply

@@ -20,9 +20,9 @@ from assistant.client import (
     SafeguardWords,
     ToolCall,
 )
+from assistant.client.redaction import Redaction
 from assistant.core.conversation.side_question import ask_aside
 from assistant.core.llm.protocol import ModelError, ModelRequest
-from assistant.core.values.redaction import Redaction
 from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED

@@ -23,7 +23,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from assistant.contrib.mcp_servers.models import McpServer
-from assistant.models import KeptRequest, PromptVersion, Provider, ToolSetting
+from assistant.contrib.sent_requests.models import KeptRequest
+from assistant.models import PromptVersion, Provider, ToolSetting
 from assistant.models.fields import EncryptedTextField
 from assistant.services.tenancy.members import create_api_key
 from tests.factories import switch_tool

@@ -42,6 +42,7 @@ PANEL = (
     "assistant/contrib/receipts/admin/",
     "assistant/contrib/receipts/apps.py",
     "assistant/contrib/receipts/models.py",
+    "assistant/contrib/sent_requests/",
     "assistant/contrib/shares/admin/",
     "assistant/contrib/shares/bundle_parts.py",
     "assistant/contrib/shares/models.py",

@@ -41,7 +41,7 @@ ACTING = {
     "message with a tool": OF_RUN,
     "approval asked": {*OF_RUN, "services/toolcalls/midway_questions.py"},
     "approval answered": {*OF_RUN, *EXTENSIONS[2:]},
-    "ChatClient": {*OF_TURN, "core/extensions/sent_requests.py"},
+    "ChatClient": OF_TURN,
 }
 
 # How many fields the values have that a run is opened from and made of. What only one part of a turn reads belongs to

@@ -18,7 +18,6 @@ from assistant.models import (
     IdempotentAnswer,
     Incident,
     Job,
-    KeptRequest,
     PendingCall,
     Retention,
     Run,
@@ -31,8 +30,7 @@ from assistant.models.conversations import ToolsInTests
 from assistant.models.retention import KINDS, effective
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
-from assistant.services.privacy.retention_rules import Due, delete_rows, due_of
-from assistant.services.runs.extensions.kept_requests import LIFETIME as KEPT_REQUESTS
+from assistant.services.privacy.retention_rules import Due, delete_rows, due_of, due_whatever_the_period
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy import audit_trail
 
@@ -93,9 +91,7 @@ def _due(tenant: Tenant) -> list[Due]:
             IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME),
             delete_rows,
         ),
-        Due(
-            "sent requests", KeptRequest.objects.filter(tenant=tenant, created_at__lt=now - KEPT_REQUESTS), delete_rows
-        ),
+        *due_whatever_the_period(tenant, now),
     ]
     # A replay is deleted when it ends, unless its process died.
     left = Conversation.objects.filter(tenant=tenant, test_tools=ToolsInTests.REPLAY, updated_at__lt=now - LIFETIME)

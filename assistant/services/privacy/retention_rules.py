@@ -22,6 +22,7 @@ class Due(NamedTuple):
 
 Rule = Callable[[Tenant, datetime], Iterable[Due]]
 _rules: list[tuple[str, Rule]] = []
+_at_most: list[Rule] = []
 
 
 def keep_for(kind: str, rule: Rule) -> None:
@@ -35,6 +36,11 @@ def keep_for(kind: str, rule: Rule) -> None:
     _rules.append((kind, rule))
 
 
+def keep_at_most(rule: Rule) -> None:
+    """Delete rows at an age of their own, whatever the tenant's periods are; the rule's moment is now."""
+    _at_most.append(rule)
+
+
 def kinds() -> tuple[str, ...]:
     """Return the kinds of which there are rows: periods of absent apps are left out."""
     absent = {"deliveries"} - {kind for kind, _ in _rules}
@@ -46,6 +52,12 @@ def due_of(kind: str, tenant: Tenant, until: datetime) -> Iterator[Due]:
     for own, rule in _rules:
         if own == kind:
             yield from rule(tenant, until)
+
+
+def due_whatever_the_period(tenant: Tenant, now: datetime) -> Iterator[Due]:
+    """Yield what the rules of `keep_at_most` return."""
+    for rule in _at_most:
+        yield from rule(tenant, now)
 
 
 def delete_rows(rows: QuerySet[Any]) -> None:

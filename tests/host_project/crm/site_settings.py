@@ -109,6 +109,7 @@ INSTALLED_APPS += [
     "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",
     "assistant.contrib.invitations",
+    "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
-from assistant.models import Assistant, KeptRequest, Message, Provider, Run, RunConfiguration, Tenant, UsageEntry
-from assistant.services.runs.extensions.kept_requests import keep_requests
+from assistant.models import Assistant, Message, Provider, Run, RunConfiguration, Tenant, UsageEntry
 from tests import fake_answers
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
@@ -145,22 +142,3 @@ async def test_the_providers_reason_is_kept_and_not_shown_to_members(
     reason = run.timeline["error"]["reason"]
     assert reason == "status 400, unknown_field: Unknown field 'top_q' for … in: …; request req_77"
     assert run.timeline["error"]["id"] in events[-1]["message"]
-
-
-async def test_what_the_model_was_sent_is_kept_while_an_operator_wants_it(
-    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
-    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        await socket.ask("Not kept", thread=THREAD)
-        assert await KeptRequest.objects.filter(tenant=cast.acme).acount() == 0
-        await in_db(keep_requests)(tenant=cast.acme, hours=1, actor=cast.root, reason="Odd answers")
-        await socket.ask("My key is sk-test", thread=THREAD)
-        await socket.ask("And then?", thread=THREAD)
-        past = timezone.now() - timedelta(seconds=1)
-        await Tenant.objects.filter(pk=cast.acme.pk).aupdate(keeps_requests_until=past)
-        await socket.ask("Not kept either", thread=THREAD)
-    rows = [row async for row in KeptRequest.objects.filter(tenant=cast.acme).order_by("pk")]
-    sent = [json.loads(row.content) for row in rows]
-    expected = [json.loads(json.dumps(one.json).replace("sk-test", "[key]")) for one in fake_provider.requests[1:3]]
-    assert sent == expected
-    assert "sk-test" not in str([row.content for row in rows])

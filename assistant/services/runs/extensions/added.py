@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from django.conf import settings
 from django.utils.functional import Promise
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AddedExtension:
-    """An extension that assistants can have.
+    """An extension that assistants can have, or tenants in all of their runs.
 
     Attributes:
-        title: what the assistant's page says of it.
+        title: what the assistant's page says of it; empty for one of tenants.
         make: the dotted name of a `Maker`, which is imported with the first run that has the extension. It may query.
     """
 
@@ -41,16 +42,22 @@ def add_run_extension(name: str, *, title: str | Promise, make: str) -> None:
     _added[name] = AddedExtension(name, title, make)
 
 
+def add_tenant_extension(name: str, *, make: str) -> None:
+    """Let an extension act in all runs of those tenants whose `extensions` name it, and of all with `DEBUG`."""
+    _added[name] = AddedExtension(name, "", make)
+
+
 def extension_choices() -> list[tuple[str, str | Promise]]:
     """Return the names of the extensions that assistants can have, with their titles."""
-    return [(one.name, one.title) for one in _added.values()]
+    return [(one.name, one.title) for one in _added.values() if one.title]
 
 
 def added_extensions(
     *, key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]
 ) -> Iterator[RunExtension[Any]]:
-    """Yield the extensions that an assistant has switched on; those of apps that are absent are passed over."""
+    """Yield the extensions of an assistant and of its tenant; those of apps that are absent are passed over."""
     for one in _added.values():
-        if one.name in assistant.extensions:
+        names = assistant.extensions if one.title else assistant.tenant.extensions
+        if one.name in names or (settings.DEBUG and not one.title):
             module, _, name = one.make.rpartition(".")
             yield from cast("Maker", getattr(import_module(module), name))(key, assistant, tools)

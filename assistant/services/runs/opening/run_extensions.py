@@ -20,7 +20,6 @@ from assistant.services.runs.extensions.conversation_switch import ConversationS
 from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
-from assistant.services.runs.extensions.kept_requests import kept_requests
 from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
@@ -78,10 +77,8 @@ def extensions_of(
                 found += follow_ups(assistant=assistant, choice=setup.provider)
             if setup.settings.history_tokens:
                 found.append(Summaries())
-    if assistant.extensions:
+    if assistant.extensions or assistant.tenant.extensions or settings.DEBUG:
         found += added_extensions(key=key, assistant=assistant, tools=setup.tools)
-    if settings.DEBUG or assistant.tenant.keeps_requests_until is not None:
-        found += kept_requests(key=key, tenant=assistant.tenant)
     return tuple(found)
 
 

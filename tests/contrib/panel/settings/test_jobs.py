@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from assistant.contrib.panel.admin.base.job_titles import JOB_TITLES
 from assistant.contrib.panel.services.scheduled_prompts import DELETED
+from assistant.contrib.sent_requests.keeping import ERASE_JOB
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.jobs.names import PUBLISH_JOB, of_tenants
-from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_home import home, kinds

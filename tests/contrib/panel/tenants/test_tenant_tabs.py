@@ -16,7 +16,7 @@ from tests.contrib.panel.conftest import fill, say_something
 from tests.contrib.panel.home.test_home import run_of
 from tests.factories import make_member
 
-TABS = [tab.slug for tab in PAGES]
+TABS = [*(tab.slug for tab in PAGES), "requests"]
 OF_OPERATORS = {"requests", "danger"}
 OF_ADMINS = [slug for slug in TABS if slug not in OF_OPERATORS]
 

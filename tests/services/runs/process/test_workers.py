@@ -158,8 +158,8 @@ ORDER = """
 from django.utils import timezone
 from assistant.models import Tenant
 from assistant.services.jobs.jobs import schedule
-from assistant.services.runs.extensions.kept_requests import ERASE_JOB
-schedule(tenant_id={tenant}, name=ERASE_JOB, key="", due_at=timezone.now())
+from assistant.services.privacy.daily_retention import RETENTION_JOB
+schedule(tenant_id={tenant}, name=RETENTION_JOB, key="", due_at=timezone.now())
 """
 
 

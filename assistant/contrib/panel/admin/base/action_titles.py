@@ -19,7 +19,6 @@ _ABOUT: dict[str, str | Promise] = {
     "limits": _("limits"),
     "member": _("member"),
     "prompt": _("prompt"),
-    "requests": _("sent requests"),
     "signin": _("sign-in"),
     "tool": _("tool"),
 }

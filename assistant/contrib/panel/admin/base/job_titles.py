@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from assistant.models import PendingCall, PromptVersion
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
-from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 JOB_TITLES: dict[str, str | Promise] = {
@@ -17,7 +16,6 @@ JOB_TITLES: dict[str, str | Promise] = {
     CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
     RETENTION_JOB: _("Delete what is older than the retention periods"),
-    ERASE_JOB: _("Erase what models were sent"),
 }
 
 
@@ -28,14 +26,23 @@ JOB_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, EXPIRE_JOB: Pen
 ON_OWN_PAGES = {EXPIRE_JOB}
 
 
-def describe_job(name: str, title: str | Promise, *, page: type[Model] | None = None) -> None:
+# Jobs that nobody may cancel, with the reason.
+MUST_BE_DONE: dict[str, str | Promise] = {}
+
+
+def describe_job(
+    name: str, title: str | Promise, *, page: type[Model] | None = None, must_be_done: str | Promise = ""
+) -> None:
     """Say how pages show the jobs of a name.
 
     Args:
+        must_be_done: why nobody may cancel them; empty if people may.
         page: of long work that is begun and cancelled on the page of what it is about: the model of that. The jobs'
             keys are the primary keys of its rows.
     """
     JOB_TITLES[name] = title
+    if must_be_done:
+        MUST_BE_DONE[name] = must_be_done
     if page is not None:
         JOB_PAGES[name] = page
         ON_OWN_PAGES.add(name)

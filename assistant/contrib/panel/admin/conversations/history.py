@@ -19,10 +19,10 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_list
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
 from assistant.contrib.panel.admin.conversations.run_filters import RunStatusFilter, awaits_approval
+from assistant.contrib.panel.admin.conversations.run_sections import sections_of
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_waterfall
 from assistant.contrib.panel.reports.waterfall import waterfalls
 from assistant.models import Message, Run, ToolCall
-from assistant.services.runs.extensions.kept_requests import LIFETIME, requests_of
 
 
 @admin.register(Message)
@@ -131,8 +131,7 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         added = {
             "fall": shown_waterfall(fall),
             "may_try": may_try(request, row.tenant_id),
-            "sent_requests": requests_of(run=row),
-            "sent_days": LIFETIME.days,
+            "sections": sections_of(row),
         }
         return super().show(request, row, extra_context | added)
 

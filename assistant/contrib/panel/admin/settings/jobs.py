@@ -18,13 +18,12 @@ from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
-from assistant.contrib.panel.admin.base.job_titles import JOB_PAGES, ON_OWN_PAGES, job_title
+from assistant.contrib.panel.admin.base.job_titles import JOB_PAGES, MUST_BE_DONE, ON_OWN_PAGES, job_title
 from assistant.contrib.panel.reports.jobs import names_of
 from assistant.contrib.panel.services.job_changes import cancel_job, retry_job
 from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.jobs.names import of_tenants
-from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 
 DUE = "due"
 
@@ -122,7 +121,7 @@ class JobAdmin(ReadOnlyAdmin):
         state = job.state if job is not None and job.name not in ON_OWN_PAGES else ""
         buttons = {
             "may_retry": state in (Job.State.FAILED, Job.State.CANCELLED),
-            "may_cancel": state in (Job.State.WAITING, Job.State.FAILED) and job.name != ERASE_JOB,
+            "may_cancel": state in (Job.State.WAITING, Job.State.FAILED) and job.name not in MUST_BE_DONE,
         }
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **buttons})
 
@@ -141,8 +140,8 @@ class JobAdmin(ReadOnlyAdmin):
             try:
                 if job.name in ON_OWN_PAGES:
                     raise ValueError(_("Use the page of what it is about."))
-                if job.name == ERASE_JOB and change is cancel_job:
-                    raise ValueError(_("What models were sent must be erased."))
+                if job.name in MUST_BE_DONE and change is cancel_job:
+                    raise ValueError(MUST_BE_DONE[job.name])
                 change(job=job, actor=request.user)
             except ValueError as exc:
                 left.append(str(exc))

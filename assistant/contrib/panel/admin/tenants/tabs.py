@@ -57,10 +57,9 @@ AUDIT = Tab("audit", _("Audit"))
 BRAND = Tab("brand", _("Brand"), setting="ASSISTANT_TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
-REQUESTS = Tab("requests", _("Sent requests"), is_operators=True)
 DANGER = Tab("danger", _("Danger"), is_operators=True)
 TABS = (
-    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BRAND, SETTINGS, REQUESTS, DANGER,
+    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BRAND, SETTINGS, DANGER,
 )  # fmt: skip
 
 
@@ -71,13 +70,13 @@ class AddedTab:
     Attributes:
         after: the tab that it follows.
         urls: returns the addresses of the tab, below the list of tenants; takes the page of tenants.
-        on_overview: returns a link that the overview shows to those who may open the tab.
+        on_overview: returns a link that the overview shows to those who may open the tab, if it shows one.
     """
 
     tab: Tab
     after: Tab
     urls: Callable[[Any], list[URLPattern]]
-    on_overview: Callable[[Tenant], SafeString]
+    on_overview: Callable[[Tenant], SafeString] | None = None
 
 
 _added: list[AddedTab] = []
@@ -103,7 +102,8 @@ def added_urls(page: Any) -> list[URLPattern]:
 
 def overview_links(request: HttpRequest, tenant: Tenant) -> list[SafeString]:
     """Return the links that optional apps show on a tenant's overview."""
-    return [added.on_overview(tenant) for added in _added if added.tab.is_open(request, tenant.pk)]
+    shown = [added for added in _added if added.tab.is_open(request, tenant.pk)]
+    return [added.on_overview(tenant) for added in shown if added.on_overview is not None]
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:

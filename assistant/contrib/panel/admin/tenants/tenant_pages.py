@@ -25,7 +25,6 @@ from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.contrib.panel.admin.tenants.inviting import inviting
-from assistant.contrib.panel.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
 from assistant.contrib.panel.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
 from assistant.contrib.panel.reports import tenant_page
@@ -38,7 +37,6 @@ from assistant.contrib.panel.services.quota_report import use_of_members, use_of
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
-from assistant.services.runs.extensions.kept_requests import LIFETIME
 from assistant.services.toolpolicy.rules import shown_rule
 
 Context = dict[str, Any]
@@ -127,15 +125,6 @@ def _danger(request: HttpRequest, tenant: Tenant) -> Context:
     return {"form": SuspensionForm(request.POST if request.method == "POST" else None, instance=tenant)}
 
 
-def _requests(request: HttpRequest, tenant: Tenant) -> Context:
-    until = tenant.keeps_requests_until
-    return {
-        "form": KeepRequestsForm(request.POST if request.method == "POST" else None),
-        "until": until if until is not None and until > timezone.now() else None,
-        "days": LIFETIME.days,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """What a tab shows, and what a valid form of it does; the latter returns the message of success.
@@ -156,16 +145,14 @@ PAGES: dict[Tab, Page] = {
     tabs.KEYS: Page(_keys),
     tabs.CONVERSATIONS: Page(_conversations),
     tabs.AUDIT: Page(_audit),
-    tabs.REQUESTS: Page(_requests, keep_or_end),
     tabs.DANGER: Page(_danger, suspend_or_activate, merges=True),
     tabs.PEOPLE: Page(_people, _invite),
     tabs.BRAND: Page(brand_form, save_brand_form, merges=True),
 }
 
 
-def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
-    """Return the view of a tab, on the page of `admin`."""
-    page = PAGES[tab]
+def tab_view(admin: Any, tab: Tab, page: Page, template: str = "") -> Callable[..., HttpResponse]:
+    """Return the view of a tab, on the page of `admin`; without `template` in that of the tab's name."""
 
     def view(request: HttpRequest, object_id: str) -> HttpResponse:
         tenant = tenant_of_tab(request, object_id, tab)
@@ -187,6 +174,6 @@ def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
         if isinstance(form, MergingForm):
             form.restore_row()
         context = page_of(admin.admin_site, request, tenant, tab, **context)
-        return TemplateResponse(request, f"admin/assistant/tenant/{tab.slug}.html", context)
+        return TemplateResponse(request, template or f"admin/assistant/tenant/{tab.slug}.html", context)
 
     return view

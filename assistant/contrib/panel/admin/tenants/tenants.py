@@ -100,8 +100,8 @@ class TenantPages(TenantColumns, TenantAdmin):
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
         pages = [
-            path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
-            for tab in PAGES
+            path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab, page)), name=f"assistant_tenant_{tab.slug}")
+            for tab, page in PAGES.items()
         ]
         days = path("<path:object_id>/days.csv", wrap(require_safe(days_csv_view)), name="assistant_tenant_days")
         return [*pages, days, *tabs.added_urls(self), *inviting_urls(self), *super().get_urls()]

@@ -11,15 +11,8 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from assistant.core.extensions.sent_requests import MAX_BYTES, MAX_REQUESTS, SentRequest, SentRequests
-from assistant.core.llm.protocol import ModelRequest
-from assistant.core.values.messages import Message
-from assistant.models import AuditEntry, Job, KeptRequest, Run, Tenant
-from assistant.models.tenants import ChatReading
-from assistant.providers import ScriptedModel
-from assistant.services.privacy.retention import apply_retention
-from assistant.services.run_key import key_of
-from assistant.services.runs.extensions.kept_requests import (
+from assistant.client.sent_requests import MAX_BYTES, MAX_REQUESTS, SentRequest, SentRequests
+from assistant.contrib.sent_requests.keeping import (
     LIFETIME,
     MAX_CONTENT,
     MAX_OF_RUN,
@@ -28,6 +21,15 @@ from assistant.services.runs.extensions.kept_requests import (
     requests_of,
     store_requests,
 )
+from assistant.contrib.sent_requests.models import Keeping, KeptRequest
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.messages import Message
+from assistant.models import AuditEntry, Job, Run, Tenant
+from assistant.models.tenants import ChatReading
+from assistant.providers import ScriptedModel
+from assistant.services.privacy.retention import apply_retention
+from assistant.services.run_key import key_of
+from assistant.services.runs.extensions.added import extension_choices
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 from tests.services.jobs.due_jobs import do_due_jobs
@@ -66,7 +68,7 @@ def test_it_is_read_on_the_page_of_its_run_by_those_who_may_read_the_conversatio
 
 def test_it_is_encrypted(run: Run) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT content FROM assistant_keptrequest")
+        cursor.execute("SELECT content FROM assistant_sent_requests_keptrequest")
         ((stored,),) = cursor.fetchall()
     assert "zaunkoenig" not in stored
 
@@ -92,9 +94,13 @@ def test_an_operator_switches_it_on_for_a_day_at_most(root: Client, cast: Cast) 
 def test_nobody_else_does(amys: Client, cast: Cast) -> None:
     for tenant in (cast.acme, cast.globex):
         assert amys.post(tab_of(tenant), {"hours": "2", "reason": "x"}).status_code == 404
-    assert not Tenant.objects.exclude(keeps_requests_until=None).exists()
+    assert not Keeping.objects.exists()
     with pytest.raises(ValueError, match="0 to 24"):
         keep_requests(tenant=cast.acme, hours=25, actor=cast.root)
+
+
+def test_the_extension_of_a_tenant_is_offered_to_no_assistant() -> None:
+    assert "sent_requests" not in dict(extension_choices())
 
 
 @override_settings(DEBUG=True)
@@ -107,8 +113,11 @@ def test_it_is_erased_after_its_time(cast: Cast, run: Run) -> None:
     KeptRequest.objects.filter(run=run).update(created_at=timezone.now() - LIFETIME - timedelta(seconds=1))
     assert requests_of(run=run) == []
     Job.objects.filter(tenant=cast.acme).update(due_at=timezone.now() - timedelta(seconds=1))
+    Keeping.objects.update(until=timezone.now())
     assert do_due_jobs() == 1
     assert not KeptRequest.objects.exists()
+    cast.acme.refresh_from_db()
+    assert cast.acme.extensions == []
 
 
 def test_retention_erases_it_too(cast: Cast, run: Run) -> None:

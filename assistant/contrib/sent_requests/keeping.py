@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,20 +18,23 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.core.extensions.sent_requests import SentRequest, SentRequests
-from assistant.models import Job, KeptRequest, Run, Tenant
+from assistant.client.sent_requests import SentRequest, SentRequests
+from assistant.contrib.sent_requests.models import Keeping, KeptRequest
+from assistant.contrib.sent_requests.retention import LIFETIME
+from assistant.models import Assistant, Job, Run, Tenant
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit.text import clean_text
 
 logger = logging.getLogger(__name__)
 
+NAME = "sent_requests"
 MAX_HOURS = 24
-LIFETIME = timedelta(days=7)
 # Characters of one request; a longer one is cut, and says so.
 MAX_CONTENT = 262_144
 # Requests of one run, the newest.
@@ -43,8 +46,13 @@ _IMAGES = re.compile(r"data:[\w/+.-]{1,100};base64,[A-Za-z0-9+/=]{100,}")
 
 def keeps_requests(tenant: Tenant) -> bool:
     """Return whether what models are sent for a tenant is kept now."""
-    until = tenant.keeps_requests_until
-    return settings.DEBUG or (until is not None and until > timezone.now())
+    return settings.DEBUG or (NAME in tenant.extensions and kept_until(tenant) is not None)
+
+
+def kept_until(tenant: Tenant) -> datetime | None:
+    """Return until when what models are sent for a tenant is kept; None if it is not kept now."""
+    rows = Keeping.objects.filter(tenant=tenant, until__gt=timezone.now())
+    return rows.values_list("until", flat=True).first()
 
 
 @transaction.atomic
@@ -57,9 +65,12 @@ def keep_requests(*, tenant: Tenant, hours: int, actor: audit_trail.Actor, reaso
     if not 0 <= hours <= MAX_HOURS:
         raise ValueError(f"Choose 0 to {MAX_HOURS} hours.")
     now = timezone.now()
-    before, until = tenant.keeps_requests_until, now + timedelta(hours=hours) if hours else None
-    tenant.keeps_requests_until = until
-    tenant.save(update_fields=["keeps_requests_until"])
+    before, until = kept_until(tenant), now + timedelta(hours=hours) if hours else None
+    if until is None:
+        Keeping.objects.filter(tenant=tenant).delete()
+    else:
+        Keeping.objects.update_or_create(tenant=tenant, defaults={"until": until})
+    _switch(tenant, is_on=until is not None)
     moments = [None if at is None else at.isoformat(timespec="minutes") for at in (before, until)]
     audit_trail.record(
         actor=actor,
@@ -71,6 +82,14 @@ def keep_requests(*, tenant: Tenant, hours: int, actor: audit_trail.Actor, reaso
     if until is not None:
         jobs.schedule(tenant_id=tenant.pk, name=ERASE_JOB, key="", due_at=until + LIFETIME + timedelta(hours=1))
     return until
+
+
+def _switch(tenant: Tenant, *, is_on: bool) -> None:
+    """Let the extension act in the tenant's runs, or no longer."""
+    stored = Tenant.objects.select_for_update().only("extensions").get(pk=tenant.pk)
+    others = [name for name in stored.extensions if name != NAME]
+    tenant.extensions = [*others, NAME] if is_on else others
+    tenant.save(update_fields=["extensions"])
 
 
 class KeptRequests(SentRequests, RunExtension[None]):
@@ -89,9 +108,9 @@ class KeptRequests(SentRequests, RunExtension[None]):
             logger.exception("What the model was sent in run %s could not be stored", self._key.run_id)
 
 
-def kept_requests(*, key: RunKey, tenant: Tenant) -> tuple[KeptRequests, ...]:
+def extensions_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]) -> tuple[KeptRequests, ...]:
     """Return the extension that keeps what models are sent, where that is switched on now."""
-    return (KeptRequests(key),) if keeps_requests(tenant) else ()
+    return (KeptRequests(key),) if keeps_requests(assistant.tenant) else ()
 
 
 def store_requests(*, key: RunKey, requests: Iterable[SentRequest]) -> None:
@@ -123,6 +142,8 @@ def erase_old_requests(*, tenant_id: int) -> int:
 def _erase(job: Job) -> None:
     with tenant_scope(job.tenant_id):
         erase_old_requests(tenant_id=job.tenant_id)
+        if kept_until(job.tenant) is None:
+            _switch(job.tenant, is_on=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from assistant.client.redaction import MARK, PRIVATE, Redaction
+from assistant.client.sent_requests import content_of
 from assistant.core.extensions.extension import Extension, ExtensionRun
-from assistant.core.extensions.sent_requests import content_of
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Reply
-from assistant.core.values.redaction import MARK, PRIVATE, Redaction
 from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger("assistant.prompts")
