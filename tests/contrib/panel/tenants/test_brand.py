@@ -15,7 +15,7 @@ from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.models import AuditEntry, Brand, BrandImage, Tenant
 from tests.base import Cast
 from tests.contrib.end_users.minting import allow, backend
-from tests.services.branding.test_images import SVG, ico, png
+from tests.contrib.panel.tenants.test_brand_images import SVG, ico, png
 
 pytestmark = pytest.mark.django_db
 TEXTS = {"name": "Acme Desk", "accent": "#8a3a8f", "greeting": "What can we do?", "ai_notice_place": "start"}
