@@ -110,7 +110,7 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/configuration.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/contrib/insights/services/summing.py:claim_tenants"): ALL_TENANTS,
     (QUERY, "assistant/services/files/attachments.py:delete_forgotten"): ALL_TENANTS,
-    (QUERY, "assistant/services/toolcalls/direct_journal.py:expire_calls"): ALL_TENANTS,
+    (QUERY, "assistant/contrib/mcp_server/direct_journal.py:expire_calls"): ALL_TENANTS,
     (QUERY, "assistant/services/limits/shared_queue.py:runs_before"): ALL_TENANTS,
     (QUERY, "assistant/services/limits/shared_queue.py:hand_over"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:look_for_jobs"): ALL_TENANTS,

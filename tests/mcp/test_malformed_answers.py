@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from assistant.contrib.mcp_server.direct_call import CalledTool, ToolCall, call_tool
 from assistant.contrib.mcp_server.tool_results import describe, result_of
 from assistant.contrib.mcp_servers.models import McpServer, McpTool
 from assistant.contrib.mcp_servers.services.calls import session_pool
@@ -21,7 +22,6 @@ from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure, 
 from assistant.mcp_client.pool import SessionPool
 from assistant.models import ToolCall as Audit
 from assistant.services.tenancy.members import find_member
-from assistant.services.toolcalls.direct_call import CalledTool, ToolCall, call_tool
 from assistant.toolkit import ToolResult
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.base import Cast

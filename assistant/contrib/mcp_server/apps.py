@@ -15,5 +15,8 @@ class McpServerConfig(OptionalApp):
     for_programs = ("/mcp/", "/.well-known/")
 
     def register(self) -> None:
+        from assistant.services.jobs import jobs
+
+        jobs.handled_in("assistant.contrib.mcp_server.direct_journal")
         # It is an ASGI application, because Django views are not told that a client has disconnected.
         mount(self.label, names=(MCP, METADATA), module="assistant.contrib.mcp_server.asgi", prefix="mcp/")

@@ -21,6 +21,8 @@ from mcp_types import (
 
 from assistant.contrib.mcp_server.caller import Context, member_of
 from assistant.contrib.mcp_server.cancellation import cancellable
+from assistant.contrib.mcp_server.direct_call import Decision, ToolCall, TooManyCalls, call_tool, tools_for
+from assistant.contrib.mcp_server.direct_journal import settle_approval
 from assistant.contrib.mcp_server.elicitation import CALLER, CannotAsk, InputNeeded, McpCaller, accepts, run_with_input
 from assistant.contrib.mcp_server.forwarded_questions import ANSWERED, QUESTION, ask, take_answer
 from assistant.contrib.mcp_server.paging import page
@@ -28,8 +30,6 @@ from assistant.contrib.mcp_server.progress import ProgressReporter
 from assistant.contrib.mcp_server.tool_results import describe, failed, result_of
 from assistant.services.db.threads import in_database
 from assistant.services.toolcalls.approvers import OwnApproval
-from assistant.services.toolcalls.direct_call import Decision, ToolCall, TooManyCalls, call_tool, tools_for
-from assistant.services.toolcalls.direct_journal import settle_approval
 from assistant.toolkit.text import clean_text
 
 APPROVAL = "approval"

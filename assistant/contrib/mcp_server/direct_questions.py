@@ -8,10 +8,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from assistant.contrib.mcp_server.direct_journal import calls_of
 from assistant.core.toolcalls.protocols import Decision
 from assistant.models import ToolCall
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.direct_journal import calls_of
 from assistant.services.toolcalls.midway_questions import answers_with, stored_question
 from assistant.toolkit import InvalidArguments, Question
 from assistant.toolkit.text import clean_text

@@ -7,12 +7,12 @@ from typing import Any
 
 from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult
 
+from assistant.contrib.mcp_server.direct_call import Decision
 from assistant.contrib.mcp_server.direct_questions import UnfitAnswer, settle_question, waiting_question
 from assistant.contrib.mcp_server.elicitation import InputNeeded
 from assistant.contrib.mcp_server.tool_results import failed
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.direct_call import Decision
 from assistant.toolkit import Question
 from assistant.toolkit.schema.json_schema import JsonSchema
 

@@ -22,6 +22,7 @@ from mcp.shared.subscriptions import (
 )
 from pydantic import BaseModel
 
+from assistant.contrib.mcp_server.direct_call import tools_for
 from assistant.contrib.mcp_server.tenant_sources import all_sources
 from assistant.contrib.mcp_server.tool_results import describe
 from assistant.services.callers.connections import while_access_lasts
@@ -31,7 +32,6 @@ from assistant.services.tenancy import change_notices
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import tenant_scope
-from assistant.services.toolcalls.direct_call import tools_for
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)

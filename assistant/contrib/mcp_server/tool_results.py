@@ -20,7 +20,7 @@ from mcp_types import (
 )
 from mcp_types import Tool as Description
 
-from assistant.services.toolcalls.direct_call import CalledTool
+from assistant.contrib.mcp_server.direct_call import CalledTool
 from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.call import MAX_STORED_TOKENS, cut

@@ -7,7 +7,6 @@ from datetime import timedelta
 from assistant.models import Approval
 from assistant.services.db.clock import DatabaseTime, clock_watch
 from assistant.services.jobs.recurring import recurs
-from assistant.services.toolcalls.direct_journal import expire_calls
 
 # An approval cannot be answered after this time.
 APPROVAL_LIFETIME = timedelta(hours=24)
@@ -25,6 +24,5 @@ def oldest_answerable() -> DatabaseTime:
 
 @recurs("approvals.expire", seconds=60.0)  # answering an approval checks its age anyway
 def expire_approvals() -> int:
-    """Mark expired approvals and direct calls of all tenants as expired. Return the number of approvals."""
-    expire_calls()
+    """Mark expired approvals of all tenants as expired. Return their number."""
     return Approval.objects.filter(started_at__lt=oldest_answerable()).update(status=Approval.Status.EXPIRED)

@@ -16,14 +16,14 @@ import pytest
 from django.test import Client as Browser
 from django.utils import timezone
 
+from assistant.contrib.mcp_server import direct_call
+from assistant.contrib.mcp_server.direct_call import MAX_CALLS
 from assistant.contrib.mcp_servers.models import McpServer, McpTool
 from assistant.mcp_client import ToolDefinition
 from assistant.models import ToolCall, ToolSetting
 from assistant.services.limits.rate_limits import REQUEST_BURST, take_member_request
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import Member, create_api_key
-from assistant.services.toolcalls import direct_call
-from assistant.services.toolcalls.direct_call import MAX_CALLS
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.live import Server

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from assistant.contrib.mcp_server.direct_journal import expire_calls
 from assistant.models import Tenant, ToolCall
 from assistant.services.tenancy.members import create_api_key
-from assistant.services.toolcalls.direct_journal import expire_calls
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.contrib.mcp_server.test_approvals import ASKABLE, Session

@@ -15,6 +15,7 @@ from django.utils import timezone
 from mcp_types import TextContent
 from pytest_django import Settings
 
+from assistant.contrib.mcp_server.direct_call import ToolCall, call_tool
 from assistant.contrib.mcp_server.tool_results import result_of
 from assistant.contrib.mcp_servers.models import McpCredential, McpServer, McpTool
 from assistant.contrib.mcp_servers.services import calls
@@ -27,7 +28,6 @@ from assistant.mcp_client.shared_context import META_KEY
 from assistant.models import AuditEntry, Job
 from assistant.services.jobs.jobs import LongWork
 from assistant.services.tenancy.members import find_member
-from assistant.services.toolcalls.direct_call import ToolCall, call_tool
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
 from assistant.services.toolpolicy.toolset import TenantToolset

@@ -11,6 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from assistant.contrib.mcp_server.direct_call import call_tool
 from assistant.contrib.timed.models import Schedule
 from assistant.contrib.timed.services.schedules.schedules import make_schedule, set_paused
 from assistant.core.values.messages import ToolCall as Call
@@ -18,7 +19,6 @@ from assistant.models import ApiKey, Membership, Provider, Run
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, acting_key, create_api_key, member_of_key, set_acting_key
-from assistant.services.toolcalls.direct_call import call_tool
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.base import Cast

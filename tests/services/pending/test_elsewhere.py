@@ -11,18 +11,15 @@ import pytest
 from django.utils import timezone
 
 from assistant.client import ChatClient
-from assistant.core.values.messages import ToolCall as Call
 from assistant.models import PendingCall, Run, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.retention import apply_retention
-from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.direct_call import call_tool, tools_for
 from assistant.toolkit import InvalidTool, Pending
 from assistant.toolkit.testing import ToolTester
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
-from tests.services.pending.waiting import ask_bank, tokens, tools_of_acme
+from tests.services.pending.waiting import ask_bank, tokens
 
 
 def waiting(cast: Cast) -> PendingCall:
@@ -65,20 +62,6 @@ def test_a_tool_is_tested_with_a_callback() -> None:
 def test_a_client_without_a_server_refuses_a_tool_that_waits() -> None:
     with pytest.raises(InvalidTool, match="waits for results from outside"):
         ChatClient(model=ScriptedModel(["Hi"]), tools=[ask_bank])
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_outside_of_a_conversation_it_is_not_listed_and_refused(cast: Cast, alice_member: Member) -> None:
-    from asgiref.sync import sync_to_async
-
-    tools = tools_of_acme(cast)
-    await sync_to_async(tools.__enter__)()
-    try:
-        assert "ask_bank" not in {tool.name for tool in await tools_for(member=alice_member)}
-        called = await call_tool(member=alice_member, call=Call("c1", "ask_bank", '{"question": "May we?"}'))
-    finally:
-        tools.__exit__(None, None, None)
-    assert called.outcome.status == "refused" and not tokens
 
 
 @pytest.mark.django_db

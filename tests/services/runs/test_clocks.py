@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import urllib.request
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -20,14 +19,11 @@ from assistant.services.run_key import key_of
 from assistant.services.runs import approval_expiry
 from assistant.services.runs.approval_expiry import expire_approvals
 from assistant.services.runs.leases import LEASE_SECONDS, renew_leases, take_over_dead_runs
-from assistant.services.toolcalls import direct_journal
-from assistant.services.toolcalls.direct_journal import expire_calls, record_call_end
 from assistant.services.toolcalls.run_journal import record_outcomes
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.live import serve
-from tests.services.conversations.test_conversations import member_of
 from tests.services.db.test_clock import DAY, HOUR, JUMPS, reading, watched
 from tests.websocket.test_websocket import until
 from tests.ws import open_socket
@@ -89,25 +85,15 @@ def test_an_approval_of_more_than_a_day_expires_after_a_jump_too(cast: Cast, mon
     assert expire_approvals() == 1
 
 
-def test_a_jump_ends_no_call_outside_of_runs(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    ToolCall.objects.create(tenant=cast.acme, user=cast.alice, call_id="c", name="pay")
-    ToolCall.objects.update(started_at=DatabaseTime(-DAY))
-    monkeypatch.setattr(direct_journal, "clock_watch", watched(reading(ago=60, ahead=-DAY), reading(ago=1)))
-    assert expire_calls() == 0
-    monkeypatch.setattr(direct_journal, "clock_watch", ClockWatch())
-    assert expire_calls() == 1
-
-
 @pytest.mark.parametrize("behind", [HOUR, DAY])
 def test_an_approval_that_a_host_with_an_older_time_asks_for_is_of_now(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, behind: float
 ) -> None:
     run = make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING, lease_owner="me")
     asked = ToolOutcome(Call("c", "pay", "{}"), "awaiting_approval", "")
-    member, real = member_of(cast.alice, "acme"), timezone.now
+    real = timezone.now
     monkeypatch.setattr(timezone, "now", lambda: real() - timedelta(seconds=behind))
     record_outcomes(key=key_of(run, "me"), rows={}, outcomes=[asked])
-    record_call_end(member=member, outcomes=[replace(asked, call=Call("d", "pay", "{}"))])
     monkeypatch.undo()
     for row in ToolCall.objects.all():
         assert abs((row.started_at - database_time()).total_seconds()) < 30, row.call_id

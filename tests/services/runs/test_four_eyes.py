@@ -7,10 +7,6 @@ from typing import Any
 import pytest
 
 from assistant.models import Approval, Provider, Run, Tenant, ToolCall
-from assistant.services.errors import Refused
-from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.approvers import OwnApproval
-from assistant.services.toolcalls.direct_journal import settle_approval
 from tests.api.test_runs import alice_at
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -113,14 +109,3 @@ async def test_a_tools_question_is_answered_by_who_was_asked(
         given = run_input("", thread=frames[0]["threadId"], messages=[], resume=resume)
         await socket.send(given)
         assert (await socket.until_end(given["runId"]))[-1]["type"] == "RUN_FINISHED"
-
-
-def test_outside_of_a_run_nobody_can_approve_it(cast: Cast, four_eyes: None, alice_member: Member) -> None:
-    waiting = {"tenant": cast.acme, "user": cast.alice, "status": ToolCall.Status.AWAITING_APPROVAL, "name": "erase"}
-    call = ToolCall.objects.create(call_id="c", **waiting)
-    with pytest.raises(OwnApproval) as refused:
-        settle_approval(member=alice_member, call_id="c", approved=True)
-    assert isinstance(refused.value, Refused) and refused.value.code == "approval_forbidden"
-    call.refresh_from_db()
-    assert call.status == ToolCall.Status.AWAITING_APPROVAL
-    assert settle_approval(member=alice_member, call_id="c", approved=False)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from dataclasses import replace
 
 import pytest
-from asgiref.sync import sync_to_async
 
 from assistant.core.toolcalls.protocols import ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services.run_key import key_of
-from assistant.services.tenancy.members import find_member
-from assistant.services.toolcalls.direct_call import call_tool
 from assistant.services.toolcalls.run_journal import calls_of_run, record_late_outcome
-from assistant.services.toolpolicy import catalogue
-from assistant.toolkit import Registry, tool
 from tests.base import Cast
-from tests.factories import make_conversation, make_run, switch_tool
+from tests.factories import make_conversation, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -64,30 +57,3 @@ def test_a_call_that_was_waited_for_stays_as_it_is(cast: Cast, status: str) -> N
     )
     row.refresh_from_db()
     assert row.result == "Paid 5."
-
-
-released = threading.Event()
-
-
-@tool(timeout=0.05)
-def charge() -> str:
-    """Charge."""
-    released.wait(30)
-    return "Charged 5 euro."
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_the_late_end_of_a_call_outside_of_a_run_is_added_to_its_row(cast: Cast) -> None:
-    await sync_to_async(switch_tool)(cast.acme, "charge")
-    alice = await sync_to_async(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
-    assert alice is not None
-    released.clear()
-    with catalogue.using(Registry([charge])):
-        called = await call_tool(member=alice, call=Call("c1", "charge", "{}"))
-    assert called.outcome.status == "timeout"
-    released.set()
-    async with asyncio.timeout(30):
-        while not (row := await ToolCall.objects.aget(call_id="c1", tenant=cast.acme)).told:
-            await asyncio.sleep(0.01)
-    assert (row.status, row.result) == ("timeout", "Charged 5 euro.") and "was not waited for" in row.told
-    assert "It completed after" in row.error

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assistant.contrib.data.services.prove.throwaway import NoNetwork
+from assistant.contrib.mcp_server.direct_call import Decision, ToolCall, call_tool
 from assistant.models import Membership
 from assistant.services.tenancy.members import Member, member_of
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
-from assistant.services.toolcalls.direct_call import Decision, ToolCall, call_tool
 from assistant.toolkit import ForeignRow, MissingSecret, Tool, ToolContext, ToolError
 
 How = Literal["ok", "told", "foreign", "raised", "skipped"]

@@ -15,6 +15,7 @@ from assistant.models import Tenant, ToolCall
 from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime, clock_watch
 from assistant.services.db.threads import in_database, in_database_with_retry
+from assistant.services.jobs.recurring import recurs
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
@@ -143,6 +144,7 @@ def calls_of(member: Member) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run=None)
 
 
+@recurs("direct_calls.expire", seconds=60.0)
 def expire_calls() -> int:
     """Mark calls outside of runs that will never end as expired or interrupted, for all tenants; return how many."""
     lifetime = CALL_LIFETIME.total_seconds()

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assistant.contrib.mcp_server.direct_journal import CallJournal
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.admission import CallLimiter
@@ -22,7 +23,6 @@ from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member, set_acting_key
-from assistant.services.toolcalls.direct_journal import CallJournal
 from assistant.services.toolcalls.interceptors import tool_interceptors
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.toolset import TenantToolset
