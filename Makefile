@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories pictures clean chromium lock messages prepare sbom dist release publish
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model hosts evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench compatibility resilience accessibility stories pictures clean chromium lock messages prepare sbom dist release publish
 
 # "core" runs the tests of the core with no optional app, "rest" the others; nothing: all tests, with all apps.
 TEST_APPS ?=
@@ -84,7 +84,7 @@ test-services: $(VENV)/.installed-dev  ## Run only the tests of several processe
 test-wide:  ## Before a release: the tests on PostgreSQL, Redis and the newest versions, without fast paths, outside clients, the model
 	@[ -n "$$TEST_DATABASE_URL" ] && [ -n "$$TEST_REDIS_URL" ] || { echo "Set TEST_DATABASE_URL (PostgreSQL) and TEST_REDIS_URL."; exit 1; }
 	@failed=(); \
-	for one in release-check test-next test-next-once test-plain clients-all test-model; do \
+	for one in release-check test-next test-next-once test-plain clients-all test-model hosts; do \
 		$(MAKE) --no-print-directory $$one || failed+=("$$one"); \
 	done; \
 	if [ "$${#failed[@]}" != 0 ]; then echo "Failed: $${failed[*]}"; exit 1; fi
@@ -118,6 +118,10 @@ PLAIN_TESTS := tests/websocket tests/api tests/services/runs
 
 test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (ASSISTANT_FAST_PATHS=false)
 	@ASSISTANT_FAST_PATHS=false $(MAKE) --no-print-directory test-server SERVER_TESTS="$(SERVER_TESTS) and not fast_paths" ARGS="$(PLAIN_TESTS) $(ARGS)"
+
+# COOKIECUTTER_DJANGO names a clone of that template where GitHub cannot be reached.
+hosts: $(VENV)/.installed-dev $(TOOLS)/.installed chromium  ## Try the assistant in other projects: cookiecutter-django, unfold, Wagtail, ... (ARGS="unfold wagtail")
+	@$(BIN)/python -m tests.host_matrix --uv $(abspath $(TOOLS))/bin/uv $(ARGS)
 
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools
@@ -247,7 +251,7 @@ lint-deployment:
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) $(CLIENTS_VENV) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules $(CLIENT_PAGES)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) .venv-hosts $(NEXT_VENV) $(TOOLS) $(CLIENTS_VENV) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules $(CLIENT_PAGES)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \

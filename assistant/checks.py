@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
@@ -24,7 +25,7 @@ from assistant.optional_apps import (
 )
 from assistant.services.eventlog.configured import is_shared
 from assistant.services.roles import problem_of_role
-from assistant.services.tenancy import host
+from assistant.services.tenancy import host, schemas
 from assistant.services.toolpolicy import catalogue
 from assistant.setting_text import misspelt
 
@@ -198,6 +199,21 @@ def models_without_tenant(app_configs: Any, **kwargs: Any) -> list[CheckMessage]
             id="assistant.W005",
         )
         for model in host.models_without_tenant()
+        if schemas.tenant_model() is None or not schemas.has_schemas_of_its_own(model)
+    ]
+
+
+@register(Tags.models)
+def schema_of_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn about a project with django-tenants whose tools would query the public schema."""
+    if not apps.is_installed(schemas.PACKAGE) or schemas.tenant_model() is not None:
+        return []
+    return [
+        checks.Warning(
+            "Tools query the public schema, because the assistant's tenants have no schemas.",
+            hint="ASSISTANT_TENANTS names a HostTenants whose tenant_model is the TENANT_MODEL of django-tenants.",
+            id="assistant.W009",
+        )
     ]
 
 

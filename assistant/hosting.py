@@ -19,7 +19,7 @@ from assistant.models import Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.privacy.leaving import end_memberships
 from assistant.services.runs.extensions.deployment import add_extension
-from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy import audit_trail, schemas
 from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host, settled
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.toolkit import ToolContext
@@ -158,10 +158,14 @@ def restore_tenant(row: Any) -> Tenant:
 
 
 def connect_signals() -> None:
-    """Sync tenants and memberships whenever the project changes its own. Called by `AppConfig.ready`."""
+    """Follow the project: sync tenants and memberships whenever it changes its own, and enter their schemas.
+
+    Called by `AppConfig.ready`.
+    """
     host = get_host()
     if host is None:
         return
+    schemas.carry_schemas()
     model = apps.get_model(host.tenant_model)
     _connect(post_save, model, "tenant", lambda row: sync_tenant(host, row))
     _connect(post_delete, model, "tenant-gone", lambda row: _delete_tenant(row.pk))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assistant.services.tenancy.members import Member
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MenuEntry:
     """An entry of the menu, as `add_entry` describes it."""
 
@@ -25,7 +25,7 @@ class MenuEntry:
     is_for: ForMember | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ListButton:
     """A button below the list of conversations, as `add_below_list` describes it."""
 

@@ -18,7 +18,7 @@ class ForMember(Protocol):
     def __call__(self, *, member: Member) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MemberLink:
     """A link to a page of a member; `icon` is the template of its picture."""
 
@@ -48,7 +48,7 @@ def links(*, member: Member) -> list[MemberLink]:
     return [link for link in _links if link.is_for(member=member)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """A page of a member above the list of their conversations, as `add_place` describes it."""
 
@@ -77,7 +77,7 @@ def places() -> list[Place]:
     return list(_places)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AccountLink:
     """A link to a page about a person's account; `label` is a button, `hint` names it where only `icon` is shown."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
@@ -34,8 +35,10 @@ from assistant.services.tenancy import audit_trail
 from assistant.toolkit.bounded_json import BoundedDecoder
 
 ALL = frozenset({"view", "add", "change", "delete"})
+# Themes of the admin for which `themes.css` has rules.
+THEMES = ("unfold", "jazzmin")
 # Style sheets of all pages of tenants' rows, which apps add.
-STYLES: list[str] = []
+STYLES: list[str] = ["assistant/admin/themes.css"] if any(map(apps.is_installed, THEMES)) else []
 # Pages of a model that have a template of their own.
 PAGES = ("change_list", "change_form", "delete_confirmation", "delete_selected_confirmation", "object_history")
 

@@ -46,7 +46,7 @@ class ShownChange:
     lines: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ShownEntry:
     """A row: what it is, its name, its values, and why it is not taken or what is to be done."""
 
@@ -56,7 +56,7 @@ class ShownEntry:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ShownPart:
     """The rows of one kind."""
 

@@ -19,7 +19,7 @@ from assistant.contrib.bundles.services.target import Target
 from assistant.models import Assistant, Tenant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AddedPart:
     """A list of entries that an app adds to bundles.
 

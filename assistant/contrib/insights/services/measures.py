@@ -21,7 +21,7 @@ SUMMED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Measure:
     """One measure: a sum divided by another one, times `scale`.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Maker = Callable[[RunKey, Assistant, Sequence[EffectiveTool]], Sequence[RunExtension[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AddedExtension:
     """An extension that assistants can have, or tenants in all of their runs.
 

@@ -15,7 +15,7 @@ from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import Assistant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AssistantTab:
     """One tab: its name, its address for an assistant's id, and the permission that opens it to others than admins."""
 

@@ -18,7 +18,7 @@ Place = Literal["assistant", "prompt", "run"]
 _links: dict[Place, list[Callable[[Any], SafeString | None]]] = defaultdict(list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DraftButton:
     """A button of the prompt's editor that saves a draft and goes on: its name, and the address that follows."""
 

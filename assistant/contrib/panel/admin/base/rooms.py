@@ -18,7 +18,7 @@ from assistant.admin.base.visible_tenants import administered, is_operator, perm
 from assistant.contrib.panel.admin.base.picker import Picker, picker_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Room:
     """A room: its name, the URL name of its first page, those of more pages, and the models whose pages it has.
 
@@ -68,7 +68,7 @@ _added_rooms: list[tuple[Room, str]] = []
 _added: list[tuple[str, type[Model], str]] = []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """An entry of the navigation of people who are no operators: its name, and the rooms whose pages it has."""
 

@@ -20,7 +20,7 @@ from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import Tenant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tab:
     """One tab. `permission` opens it to others than the tenant's admins; `is_operators` closes it to these.
 

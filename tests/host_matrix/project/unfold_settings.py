@@ -1,0 +1,6 @@
+"""django-unfold, as its own documentation says: its app before Django's admin."""
+
+from matrix_settings import *  # noqa: F403
+from matrix_settings import INSTALLED_APPS
+
+INSTALLED_APPS[:0] = ["unfold"]
