@@ -119,6 +119,7 @@ INSTALLED_APPS = [
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
+    "assistant.contrib.gaps",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.shares",

@@ -73,6 +73,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "call_id": rows[ToolCall].call_id,
         "number": "1",
         "schedule": by_model.get("schedule", "1"),
+        "label": by_model.get("questionlabel", "1"),
         "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],

@@ -75,6 +75,9 @@ FIXED: Mapping[str, Any] = {
     "assistant_collections.Collection.for_chosen_assistants": False,
     "assistant_collections.CollectedDocument.row_model": "",
     "assistant_collections.CollectedDocument.row_key": "",
+    # A question is open because nothing was found, or because what was found was disliked.
+    "assistant_gaps.OpenQuestion.feedback": None,
+    "assistant_gaps.DocumentDoubt.is_settled": False,
     "assistant.Run.ending": None,
     "assistant.Run.is_test": False,
     "assistant.Run.partial": None,

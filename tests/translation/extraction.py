@@ -22,6 +22,7 @@ PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
     "assistant/contrib/collections/",
+    "assistant/contrib/gaps/",
     "assistant/contrib/data/admin/",
     "assistant/contrib/data/models.py",
     "assistant/contrib/data/templates/",

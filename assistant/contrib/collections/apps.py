@@ -15,9 +15,11 @@ class CollectionsConfig(OptionalApp):
         from assistant.contrib.collections.scopes import REST
         from assistant.services.knowledge.places import place_with
         from assistant.services.knowledge.reach import narrow_with
+        from assistant.services.knowledge.source_changes import tell_changes_with
         from assistant.services.tenancy.scopes import add_rules
 
         narrow_with("assistant.contrib.collections.services.access.narrowing_of")
         place_with("assistant.contrib.collections.services.places.PLACES")
+        tell_changes_with("assistant.contrib.collections.services.row_changes.changed_later")
         add_rules(rest=REST)
         signals.connect()

@@ -1,7 +1,8 @@
-"""Whether the passages that a search finds say anything about what was asked, judged without labels.
+"""Whether the passages that a search finds say anything about what was asked.
 
 A passage that answers has much of a wording, counted by how rare its words are. How much is enough depends on the
-tenant's documents: wordings about something else, searched in them too, give the lines.
+tenant's documents: wordings about something else, searched in them too, give the lines. Where a tenant has labelled
+questions, these give the lines instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from cachetools import TTLCache
 
 from assistant.services.knowledge.full_text import Hit, search
 from assistant.services.knowledge.fusion import POOL, Fused, fused, search_fused
+from assistant.services.knowledge.labels import LEAST, Labelled, labels_of
 from assistant.services.knowledge.rankings import ranked_each
 from assistant.services.knowledge.reach import DEFAULT_LANGUAGE, Reach
 
@@ -52,9 +54,9 @@ class Findings:
     evidence: Evidence
 
 
-# A tenant, what of it may be read, how many passages that has, their languages, and the model that ranks by meaning, ""
-# for words.
-_Key = tuple[int, str, int, frozenset[str], str]
+# A tenant, what of it may be read, how many passages that has, their languages, the model that ranks by meaning, "" for
+# words, and the tenant's labels.
+_Key = tuple[int, str, int, frozenset[str], str, tuple[Labelled, ...]]
 # Where there are no lines, nothing is refused.
 _NO_LINES = Lines(0.0, 0.0)
 _kept: TTLCache[_Key, Lines] = TTLCache(_MAX_KEPT, _KEPT_SECONDS)
@@ -82,12 +84,16 @@ def find(*, reach: Reach, queries: Sequence[str], limit: int) -> Findings:
 def lines_of(reach: Reach, model: str = "") -> Lines:
     """Return the lines of some documents: what most wordings about something else stay below, and the most of one.
 
+    With labels of the tenant the lower line is where questions that documents answer and those that they do not part,
+    and the upper one the most of one that they do not answer.
+
     While another thread draws them, and for a minute after the model could not be asked, they refuse nothing.
 
     Args:
         model: what ranks by meaning, whose lines they are; without it, of the shares of words.
     """
-    key = (reach.tenant_id, reach.name, reach.total.bit_length(), reach.languages, model)
+    labels = labels_of(reach.tenant_id)
+    key = (reach.tenant_id, reach.name, reach.total.bit_length(), reach.languages, model, labels)
     with _lock:
         known = _kept.get(key) or _failed.get(key)
         if known is not None:
@@ -97,7 +103,7 @@ def lines_of(reach: Reach, model: str = "") -> Lines:
             return _NO_LINES
         _being_drawn.add(key)
     try:
-        lines = _lines(reach, model)
+        lines = _lines(reach, model, labels)
         with _lock:
             if lines is None:
                 _failed[key] = _NO_LINES
@@ -116,13 +122,38 @@ def forget_lines() -> None:
         _failed.clear()
 
 
-def _lines(reach: Reach, model: str) -> Lines | None:
-    questions = _about_something_else(reach.languages)
+def _lines(reach: Reach, model: str, labels: Sequence[Labelled]) -> Lines | None:
+    if labels and (sharpened := _sharpened(reach, model, labels)) is not None:
+        return sharpened
     tenths = _TENTHS_BY_MEANING if model else _TENTHS_BY_WORDS
-    measured = _by_meaning(reach, questions, model) if model else _by_words(reach, questions)
+    measured = _each(reach, _about_something_else(reach.languages), model)
     if model and len(measured) < _LEAST_MEASURED:
         return None
     return Lines(min(statistics.quantiles(measured, n=10)[tenths - 1], max(measured)), max(measured))
+
+
+def _sharpened(reach: Reach, model: str, labels: Sequence[Labelled]) -> Lines | None:
+    """Return the lines by labelled questions; None if too few can be measured, or they do not part.
+
+    The lower line is as many standard deviations below the mean of one kind as it is above that of the other.
+    """
+    readable = reach.readable([one.document_id for one in labels if one.document_id is not None])
+    answered = _each(reach, [one.queries for one in labels if one.document_id in readable], model)
+    unanswered = _each(reach, [one.queries for one in labels if one.document_id is None], model)
+    if min(len(answered), len(unanswered)) < LEAST:
+        return None
+    high = statistics.NormalDist.from_samples(answered)
+    low = statistics.NormalDist.from_samples(unanswered)
+    if high.mean <= low.mean:
+        return None
+    spread = high.stdev + low.stdev
+    lower = (low.mean * high.stdev + high.mean * low.stdev) / spread if spread else (low.mean + high.mean) / 2
+    return Lines(lower, max(lower, *unanswered))
+
+
+def _each(reach: Reach, questions: Sequence[Sequence[str]], model: str) -> list[float]:
+    """Return what is measured of some questions: by meaning of those that the model understands, else by words."""
+    return _by_meaning(reach, questions, model) if model else _by_words(reach, questions)
 
 
 def _by_words(reach: Reach, questions: Sequence[Sequence[str]]) -> list[float]:

@@ -28,6 +28,11 @@ HEADING_WEIGHT = 1.5
 TEXT_WEIGHT = 1.0
 # Passages with less than this share of the best score are left out.
 MIN_SCORE_SHARE = 0.3
+# Passages with this share of their words in common are nearly equal; so many of them are shown, and so many times the
+# wanted number is read to find others.
+ALIKE = 0.85
+MAX_ALIKE = 3
+MAX_READ = 20
 # Words that may be an identifier, and what makes them one beside a digit with a letter, as AB-1200 has.
 _JOINED = re.compile(r"[^\W_]+(?:[-_./][^\W_]+)*")
 _MARK_OF_IDENTIFIER = re.compile(r"_|\d{5}|[a-z][A-Z]")
@@ -108,13 +113,31 @@ def best_first(scores: Mapping[int, Score]) -> list[int]:
 
 
 def hits_of(*, reach: Reach, order: Sequence[int], scores: Mapping[int, Score], limit: int) -> list[Hit]:
-    """Return the first of the passages in an order, without those whose text an earlier one has too."""
-    rows = reach.passages().defer("stems").in_bulk(order[: 2 * limit])
-    found: dict[str, Hit] = {}
-    for pk in order[: 2 * limit]:
-        if pk in rows:
-            found.setdefault(rows[pk].text, Hit(rows[pk], scores[pk].score, scores[pk].coverage))
-    return list(found.values())[:limit]
+    """Return the first of the passages in an order, without those whose text an earlier one has too.
+
+    Of passages that are nearly equal the first `MAX_ALIKE` are returned, so that a flood of them leaves places for
+    others, and two that contradict each other are both seen.
+    """
+    found: list[Hit] = []
+    shown: list[frozenset[str]] = []
+    texts: set[str] = set()
+    for at in range(0, min(len(order), MAX_READ * limit), 2 * limit):
+        some = order[at : at + 2 * limit]
+        rows = reach.passages().defer("stems").in_bulk(some)
+        for row in (rows[pk] for pk in some if pk in rows):
+            words = frozenset(words_of(row.text))
+            if row.text in texts or sum(_are_alike(words, one) for one in shown) >= MAX_ALIKE:
+                continue
+            texts.add(row.text)
+            shown.append(words)
+            found.append(Hit(row, scores[row.pk].score, scores[row.pk].coverage))
+            if len(found) == limit:
+                return found
+    return found
+
+
+def _are_alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    return len(words & others) >= ALIKE * len(words | others)
 
 
 def remove_deleted() -> None:

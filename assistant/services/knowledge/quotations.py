@@ -9,6 +9,7 @@ from typing import Annotated
 from assistant.models.knowledge import Passage
 from assistant.services.knowledge.citations import INSTRUCTION
 from assistant.services.knowledge.evidence import find
+from assistant.services.knowledge.invisible import without_invisible
 from assistant.services.knowledge.reach import Reach
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Param, ToolContext
@@ -47,15 +48,15 @@ def searched(reach: Reach, context: ToolContext, *, queries: Sequence[str], limi
 
 
 def quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:
-    """Return passages as the model gets them; those of untrusted documents mark the run."""
+    """Return passages as the model gets them, without what nobody sees; those of untrusted documents mark the run."""
     rows = list(passages)
     results = [
         Quotation(
             number=f"{row.document_id}.{row.position}",
-            source=row.title,
-            heading=row.heading,
+            source=without_invisible(row.title),
+            heading=without_invisible(row.heading),
             page=row.page,
-            text=row.text,
+            text=without_invisible(row.text),
             source_id=f"doc-{row.document_id}.{row.position}",
         )
         for row in rows

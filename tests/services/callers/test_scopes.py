@@ -71,6 +71,7 @@ class World:
             "schedule": 1,
             "collection": 1,
             "document": 1,
+            "label": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)

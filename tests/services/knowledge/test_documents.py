@@ -11,7 +11,9 @@ from assistant.models.knowledge import Document, Passage
 from assistant.services.files.reading import MAX_CHARACTERS
 from assistant.services.knowledge.documents import add_document, store_document
 from assistant.services.knowledge.files import MAX_FILE_BYTES, DocumentError
+from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
+from assistant.services.knowledge.reach import whole_reach
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.library.calling import call
@@ -151,3 +153,29 @@ def test_a_row_that_is_longer_than_a_passage_is_divided_and_nothing_is_lost(acme
     assert all(len(one) <= MAX_PASSAGE_CHARACTERS for one in passages)
     assert sum(one.count("word") for one in passages) == 300
     assert "| 1 | one |" in passages[0] and "| 3 | three |" in passages[-1]
+
+
+def test_a_flood_of_nearly_equal_passages_leaves_places_for_others(cast: Cast) -> None:
+    for number in range(40):
+        text = (
+            f"The valve of the western boiler is opened by the warden of the mill with the long red key, see {number}."
+        )
+        add_document(tenant=cast.acme, title=f"Copy {number}", text=text)
+    add_document(tenant=cast.acme, title="Rule", text="A valve is never opened without gloves.")
+    hits = search(reach=whole_reach(cast.acme.pk), queries=["valve opened"], limit=5)
+    titles = [hit.passage.title for hit in hits]
+    assert "Rule" in titles and len(titles) == 4
+
+
+def test_two_that_contradict_each_other_are_both_found(cast: Cast) -> None:
+    for days in (14, 30):
+        text = f"Returns are taken back within {days} days of delivery together with the receipt of the shop."
+        add_document(tenant=cast.acme, title=f"Rule {days}", text=text)
+    assert len(search(reach=whole_reach(cast.acme.pk), queries=["returns receipt"], limit=5)) == 2
+
+
+def test_models_are_given_no_text_that_nobody_can_see(cast: Cast, at_acme: ToolContext) -> None:
+    text = "Open at\u200b nine.\U000e0069\U000e0067\U000e006e می\u200cخواهم"
+    add_document(tenant=cast.acme, title="Hours\u202e", text=text)
+    (found,) = call(search_docs, at_acme, queries=["open at nine"])["results"]
+    assert (found["text"], found["source"]) == ("Open at nine. می\u200cخواهم", "Hours")

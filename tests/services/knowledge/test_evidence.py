@@ -52,7 +52,7 @@ def test_a_line_between_says_that_the_evidence_is_weak(
     cast: Cast, at_acme: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_document(tenant=cast.acme, title="Valves", text="A valve stops the water.")
-    key = (cast.acme.pk, "", 1, frozenset({"en"}), "")
+    key = (cast.acme.pk, "", 1, frozenset({"en"}), "", ())
     monkeypatch.setitem(evidence._kept, key, evidence.Lines(0.05, 0.9))
     result = call(search_docs, at_acme, queries=["valve gasket thread"])
     assert result["results"] and result["note"].startswith(WEAK)

@@ -174,11 +174,9 @@ def _common(
 ) -> NDArray[np.float32]:
     """Return the mean of the directions of rows, of those that are kept. No more than a chunk is copied."""
     total = np.zeros(rows.shape[1], dtype=np.float32)
+    weights = scale if kept is None else np.where(kept, scale, 0).astype(np.float32)
     for at in range(0, len(rows), _CHUNK):
-        weights = scale[at : at + _CHUNK]
-        if kept is not None:
-            weights = np.where(kept[at : at + _CHUNK], weights, np.float32(0))
-        total += weights @ rows[at : at + _CHUNK].astype(np.float32)
+        total += weights[at : at + _CHUNK] @ rows[at : at + _CHUNK].astype(np.float32)
     count = len(rows) if kept is None else int(np.count_nonzero(kept))
     mean: NDArray[np.float32] = total / max(1, count)
     return mean

@@ -1,0 +1,1 @@
+"""Recording of what was asked, labels of questions, and the checks of documents."""

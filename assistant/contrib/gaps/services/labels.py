@@ -1,0 +1,89 @@
+"""Labels of questions: which document answers one, or that none does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from assistant.contrib.gaps.models import QuestionLabel
+from assistant.contrib.gaps.services.question_keys import key_of, shown_question
+from assistant.models import Document, Tenant
+from assistant.services.knowledge.labels import Labelled
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.audit_trail import Actor
+
+# Labels of a tenant; and the newest, half of each kind, that sharpen its lines.
+MAX_LABELS = 1_000
+MAX_USED = 100
+MAX_WORDINGS = 5
+MAX_WORDING = 500
+
+
+class LabelRefused(ValueError):
+    """A label cannot be stored; the message can be shown to people."""
+
+
+@transaction.atomic
+def label_question(
+    *, tenant: Tenant, question: str, document_id: int | None, actor: Actor, wordings: Sequence[str] = ()
+) -> QuestionLabel:
+    """Say that a document answers a question, or with None that none does; an earlier label of it is replaced.
+
+    Args:
+        wordings: what is searched for it; none: the question.
+
+    Raises:
+        LabelRefused: there is no question or no such document of the tenant, or there are too many labels or wordings.
+    """
+    shown = shown_question(question)
+    if not shown:
+        raise LabelRefused("A label needs a question.")
+    if len(wordings) > MAX_WORDINGS or any(not one.strip() or len(one) > MAX_WORDING for one in wordings):
+        raise LabelRefused(
+            f"At most {MAX_WORDINGS} wordings of {MAX_WORDING} characters can be searched for a question."
+        )
+    if document_id is not None and not Document.objects.filter(tenant=tenant, pk=document_id).exists():
+        raise LabelRefused("There is no such document.")
+    rows = QuestionLabel.objects.filter(tenant=tenant)
+    key = key_of(shown)
+    if rows.count() >= MAX_LABELS and not rows.filter(key=key).exists():
+        raise LabelRefused(f"A tenant has at most {MAX_LABELS:,} labels. Delete some first.")
+    label, is_new = QuestionLabel.objects.update_or_create(
+        tenant=tenant,
+        key=key,
+        defaults={
+            "question": shown,
+            "wordings": list(wordings),
+            "document_id": document_id,
+            "created_by_id": actor.pk if actor is not None else None,
+        },
+    )
+    audit_trail.record(
+        actor=actor,
+        action="questionlabel.add" if is_new else "questionlabel.change",
+        target=shown,
+        tenant=tenant,
+        details={"document": document_id},
+    )
+    return label
+
+
+def delete_label(*, tenant: Tenant, label_id: int, actor: Actor) -> bool:
+    """Delete a label of a tenant; return whether there was one."""
+    label = QuestionLabel.objects.filter(tenant=tenant, pk=label_id).first()
+    if label is None:
+        return False
+    label.delete()
+    audit_trail.record(actor=actor, action="questionlabel.delete", target=label.question, tenant=tenant)
+    return True
+
+
+def labels_of(tenant_id: int) -> list[Labelled]:
+    """Return the newest labels of a tenant, of either kind equally many at most, for the lines of its searches."""
+    rows = QuestionLabel.objects.filter(tenant_id=tenant_id).order_by("-changed_at", "-pk")
+    found: list[Labelled] = []
+    for kind in (rows.filter(document=None), rows.exclude(document=None)):
+        for question, wordings, document_id in kind.values_list("question", "wordings", "document_id")[: MAX_USED // 2]:
+            found.append(Labelled(tuple(wordings) or (question,), document_id))
+    return found
