@@ -178,7 +178,7 @@ def _common(
     for at in range(0, len(rows), _CHUNK):
         total += weights[at : at + _CHUNK] @ rows[at : at + _CHUNK].astype(np.float32)
     count = len(rows) if kept is None else int(np.count_nonzero(kept))
-    mean: NDArray[np.float32] = total / max(1, count)
+    mean: NDArray[np.float32] = (total / max(1, count)).astype(np.float32)
     return mean
 
 
