@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -32,8 +33,9 @@ from tests.factories import make_assistant, make_member, make_tenant
 from tests.library.calling import call, context_of
 
 pytestmark = pytest.mark.django_db
-WORLDS = 10
 ASKERS = 12
+# COLLECTION_TRIES=10000 makes as many tries as the goal asks for: ten by each asker.
+WORLDS = int(os.environ.get("COLLECTION_TRIES", "1200")) // (10 * ASKERS)
 # Of the ten tries of each.
 READS = 3
 WORDS = ("valve", "pump", "gate", "badge", "merger", "wage", "vault", "zip", "VX-77", "invoice")
@@ -254,9 +256,9 @@ def test_tries_return_nothing_forbidden(seed: int, monkeypatch: pytest.MonkeyPat
                 forbidden += len(closed & found)
     assert (tries, forbidden) == (10 * WORLDS * ASKERS, 0)
     # So often a document that the asker may not read was there, and no try showed it.
-    assert kept_back > 10_000
+    assert kept_back > 1_000 * WORLDS
     # The tries do find what is permitted.
-    assert shown > 4_000
+    assert shown > 400 * WORLDS
     assert Passage.objects.count() == len(world.places)
 
 
