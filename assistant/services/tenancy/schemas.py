@@ -38,7 +38,8 @@ def has_schemas_of_its_own(model: type[models.Model]) -> bool:
     """Return whether a model's tables are in the schemas of tenants, so that its rows need no column for a tenant."""
     config = apps.get_app_config(model._meta.app_label)
     names = {config.name, f"{type(config).__module__}.{type(config).__qualname__}"}
-    return bool(names & set(settings.TENANT_APPS)) and not names & set(settings.SHARED_APPS)
+    project: Any = settings
+    return bool(names & set(project.TENANT_APPS)) and not names & set(project.SHARED_APPS)
 
 
 @contextmanager

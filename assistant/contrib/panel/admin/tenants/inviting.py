@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.http import HttpRequest
 from django.urls import URLPattern
 
@@ -32,7 +31,7 @@ class Inviting:
 
     template: str
     context: Callable[[HttpRequest, Tenant], dict[str, Any]]
-    save: Callable[[HttpRequest, Tenant, forms.Form], str]
+    save: Callable[[HttpRequest, Tenant, Any], str]
     urls: Callable[[Any], list[URLPattern]]
     check_owner: Callable[[str], None]
     invite_owner: Callable[[HttpRequest, Tenant, str], Callable[[], str]]
