@@ -22,6 +22,8 @@ WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages
 NEEDS_APPS = re.compile(
     r"\bassistant(\.contrib|_evaluations|_mcp_servers|_timed|_end_users|_sign_in)\b|\btests\.(contrib|mcp\.talking|isolation)\b"
     r"|\bASSISTANT_METRICS_TOKEN\b|/mcp/|/admin/|[\"']admin:"
+    # The page of `inbox`.
+    r"|/inbox/"
     # Approvals on pages of the panel.
     r"|\banswer_page\b"
     # Pages with the widget of `end_users`.

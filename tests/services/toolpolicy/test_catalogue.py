@@ -21,8 +21,8 @@ def test_the_checkout_has_its_own_tools_and_the_whole_library() -> None:
 
 def test_families_and_single_tools_can_be_chosen() -> None:
     assert names() == names("none") == set()
-    assert names("web_search") == {"web_search"}
-    assert names("web_search", "read_document") == {"web_search", "read_document"}
+    assert names("web_search") == {"provider_web_search"}
+    assert names("web_search", "read_document") == {"provider_web_search", "read_document"}
     assert names("knowledge") < names("all")
 
 
