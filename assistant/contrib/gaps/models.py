@@ -30,16 +30,22 @@ class OpenQuestion(models.Model):
     )
     call = models.ForeignKey(
         ToolCall,
+        verbose_name=_("tool call"),
         null=True,
         on_delete=models.CASCADE,
         related_name="+",
         help_text=_("The last search, where nothing was found."),
     )
     feedback = models.ForeignKey(
-        Feedback, null=True, on_delete=models.CASCADE, related_name="+", help_text=_("The rating, if it was disliked.")
+        Feedback,
+        verbose_name=_("feedback"),
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text=_("The rating, if it was disliked."),
     )
     question = models.CharField(_("question"), max_length=MAX_QUESTION)
-    key = models.CharField(max_length=64, help_text=_("The same for questions of the same words."))
+    key = models.CharField(_("key"), max_length=64, help_text=_("The same for questions of the same words."))
     wordings = models.JSONField(_("wordings"), default=list, help_text=_("What was searched."))
     asked_at = models.DateTimeField(_("asked at"))
 
