@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path
 from django.utils.decorators import method_decorator
@@ -78,6 +79,8 @@ class GapsAdmin(OwnTransactions):
             "title": _("Gaps in documents"),
             "subtitle": None,
             "opts": OpenQuestion._meta,
+            # The control panel has a page of its own, which follows the theme of the site's admin.
+            "base": select_template(["admin/assistant/base.html", "admin/base_site.html"]).template,
             "tenant": tenant,
             **(_choice(request) if tenant is None else _of_tenant(request, tenant)),
             **(extra_context or {}),
