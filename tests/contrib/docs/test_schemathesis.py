@@ -45,6 +45,7 @@ KNOWN = {
     "schedule": [12],
     "document": [9],
     "collection": [4],
+    "label": [3],
 }
 # 413: what breaks the schema by its length may be too long to be read at all.
 CONFIG = """
