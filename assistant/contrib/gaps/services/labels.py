@@ -16,6 +16,7 @@ from assistant.services.tenancy.audit_trail import Actor
 # Labels of a tenant; and the newest, half of each kind, that sharpen its lines.
 MAX_LABELS = 1_000
 MAX_USED = 100
+MAX_READ = 200
 MAX_WORDINGS = 5
 MAX_WORDING = 500
 
@@ -80,10 +81,10 @@ def delete_label(*, tenant: Tenant, label_id: int, actor: Actor) -> bool:
 
 
 def labels_of(tenant_id: int) -> list[Labelled]:
-    """Return the newest labels of a tenant, of either kind equally many at most, for the lines of its searches."""
+    """Return the newest labels of a tenant, of either kind `MAX_USED` / 2 at most, for its lines; one query."""
     rows = QuestionLabel.objects.filter(tenant_id=tenant_id).order_by("-changed_at", "-pk")
-    found: list[Labelled] = []
-    for kind in (rows.filter(document=None), rows.exclude(document=None)):
-        for question, wordings, document_id in kind.values_list("question", "wordings", "document_id")[: MAX_USED // 2]:
-            found.append(Labelled(tuple(wordings) or (question,), document_id))
-    return found
+    newest = rows.values_list("question", "wordings", "document_id")[:MAX_READ]
+    labels = [Labelled(tuple(wordings) or (question,), document_id) for question, wordings, document_id in newest]
+    answered = [one for one in labels if one.document_id is not None]
+    unanswered = [one for one in labels if one.document_id is None]
+    return [*answered[: MAX_USED // 2], *unanswered[: MAX_USED // 2]]
