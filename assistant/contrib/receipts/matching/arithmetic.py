@@ -218,6 +218,9 @@ class Arithmetic:
         """Yield what may make a value, the narrowest circle first, each with the chance that is allowed in it."""
         around = self._around(place, value)
         nearest = [*of_sentence(around.near), *several_of(around.near, around.is_difference)]
+        if self._is_small(value) and "sum" not in around.names:
+            # "Two bookings for 6 people" makes 8 of nothing.
+            nearest = [one for one in nearest if one.name != "sum"]
         yield NEAREST_CHANCE, [*nearest, *multiplied(nearest, around.constants)]
         yield from self._of_lists(place, value, around)
         if around.is_difference:

@@ -40,6 +40,15 @@ _OF = re.compile(
 )
 _OF_THEM = re.compile(r"\s+(?:of (?:them|these|those|which|whom)\b|davon\b|von (?:ihnen|diesen)\b)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
+# Before a count of all, of which what is named before is a part.
+_OF_OTHERS = re.compile(r"\b(?:of|among|all|the|these|those|der|von|aller?|unter|den|diesen?)\s+$", re.IGNORECASE)
+# Before and behind a count of what is not shown.
+_REST_BEFORE = re.compile(
+    r"\b(?:other|remaining|further|additional|weiteren?|übrigen|restlichen|anderen)\s+$", re.IGNORECASE
+)
+_REST_BEHIND = re.compile(r"\s+(?:others?|more|further|remaining|weitere|übrige)\b", re.IGNORECASE)
+# Numbers of one object that may count all.
+MAX_WHOLES = 8
 _END = re.compile(r"[.!?:;\n]")
 _BREAK = re.compile(r"[.!?:;,\n]|\b(?:and|but|und|aber)\b", re.IGNORECASE)
 _TIMES = re.compile(r"[ \u00a0]?(?:×|x\b|\*[ ])", re.IGNORECASE)
@@ -67,10 +76,14 @@ class Counts:
                 ("count", Decimal(len(one.rows)), [self._fact(one.table)]) for one in named if one.label in small
             )
             return
+        subject = self._subject(place, value)
+        yield from (("count", Decimal(len(rows)), [self._fact(number)]) for number, rows in subject.items())
         if self.is_quantity(place, value) or words.TIMES.fullmatch(value.text):
             return
-        for table in self._facts.tables:
-            yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
+        for number, table in enumerate(self._facts.tables):
+            if number not in subject:
+                yield "count", Decimal(table.rows), [Fact(table.source, table.name)]
+        yield from self._of_rest(value)
         yield "count", Decimal(self._items), []
         yield "count", Decimal(self._table_rows), []
         if _AGAIN.search(self._prose, max(0, value.start - 12), value.start):
@@ -78,17 +91,30 @@ class Counts:
                 ("count", mark.value.numbers[0], mark.facts) for mark in self._shown.marks[:place] if _is_count(mark)
             )
         for number, rows in self._shown_rows.items():
-            yield "count", Decimal(len(rows)), [self._fact(number)]
+            if number not in subject:
+                yield "count", Decimal(len(rows)), [self._fact(number)]
         by_table: dict[int, set[int]] = {}
-        for number, row in self._shown.rows(value):
-            by_table.setdefault(number, set()).add(row)
+        for mark in self._shown.inside(value):
+            rows = {fact.row for fact in mark.facts if fact.row is not None}
+            # A text that several rows have shows none of them.
+            if not mark.derived and len(rows) == 1:
+                number, row = next(iter(rows))
+                by_table.setdefault(number, set()).add(row)
         for number, rows in by_table.items():
             yield "count", Decimal(len(rows)), [self._fact(number)]
         if _SOME.match(self._prose, value.end):
             for table in self._facts.tables:
                 yield "count", min(value.numbers[0], Decimal(table.rows)), [Fact(table.source, table.name)]
-        yield from self.of_groups(value)
+        yield from self.of_groups(place, value)
         yield from self._of_limits(place, value)
+
+    def is_times_of_name(self, place: int, value: Value) -> bool:
+        """Whether a small number stands with a × before the name of a thing: "2 × Wool socks"."""
+        marks = self._shown.marks
+        if not value.is_small_count or not _TIMES.match(self._prose, value.end) or place + 1 >= len(marks):
+            return False
+        following = marks[place + 1].value
+        return following.kind == "name" and following.start - value.end <= MAX_GAP
 
     def is_quantity(self, place: int, value: Value) -> bool:
         """Whether a number says how many of one thing there are: it stands before the thing's name or a ×."""
@@ -102,15 +128,45 @@ class Counts:
             return False
         return not _END.search(self._prose, value.end, following.start)
 
-    def of_groups(self, value: Value) -> Candidates:
+    def _subject(self, place: int, value: Value) -> dict[int, set[int]]:
+        """Return the rows of what a sentence names before a count, by their list: "Iris has two bookings".
+
+        Nothing of names that all rows of a list have, and behind which the count is of others: "the largest of five".
+        """
+        found: dict[int, set[int]] = {}
+        if _OF_OTHERS.search(self._prose, max(0, value.start - 16), value.start):
+            return found
+        for mark in self._shown.inside(value):
+            if mark.value.end > value.start or mark.value.kind != "name":
+                continue
+            for fact in mark.facts:
+                if fact.row is not None:
+                    found.setdefault(fact.row[0], set()).add(fact.row[1])
+        return {number: rows for number, rows in found.items() if len(rows) < self._facts.tables[number].rows}
+
+    def _of_rest(self, value: Value) -> Candidates:
+        """Yield how many there are beside the rows of a list, of which a field counts all: "the other 18"."""
+        is_before = _REST_BEFORE.search(self._prose, max(0, value.start - 16), value.start)
+        if not (is_before or _REST_BEHIND.match(self._prose, value.end)):
+            return
+        for (source, _path), several in self._shown.steps.each(self._facts.siblings.items()):
+            for fact in several[:MAX_WHOLES]:
+                if fact.row is None and fact.number is not None and fact.unit is None:
+                    for number, table in enumerate(self._facts.tables):
+                        if table.source == source:
+                            yield "difference", fact.number - table.rows, [fact, self._fact(number)]
+
+    def of_groups(self, place: int, value: Value) -> Candidates:
         """Yield how many rows there are of those groups that the sentence of a value names or speaks of."""
         sentence = self._shown.around(value)
         behind = self._behind(value)
         groups = groups_of(self._facts)
         named = {group.label for group in groups if group.condition == "text" and group.label in behind}
-        of_whole = self._wholes(value)
+        # "Iris has two of them" is said of her rows.
+        subject = self._subject(place, value)
+        of_whole = set() if subject else self._wholes(value)
         for group in self._shown.steps.each(groups):
-            count = len(group.rows)
+            count = len(group.rows & subject.get(group.table, group.rows))
             if group.condition == "text":
                 is_said = group.label in named if named else group.label in sentence.small
             else:

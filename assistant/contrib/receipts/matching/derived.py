@@ -16,6 +16,7 @@ from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
 from assistant.contrib.receipts.matching.ratios import Candidates
 from assistant.contrib.receipts.matching.results import chance_of
 from assistant.contrib.receipts.matching.rounding import Range, range_of
+from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.units import DAY, MONTH, NO_UNIT, PERCENT, are_alike, is_rate, words_of
 from assistant.contrib.receipts.matching.values import Value
@@ -72,10 +73,13 @@ class Derivations:
         self._steps = shown.steps
         self._shown_by = shown
         self.counts = Counts(facts, shown)
+        self._said = SaidFields(shown.prose, facts)
         self._arithmetic = Arithmetic(facts, shown)
 
     def of(self, place: int, value: Value) -> tuple[str, list[Fact]] | None:
         """Return how a number was computed and from which facts; None if in no way that is looked at."""
+        if self.counts.is_times_of_name(place, value):
+            return None
         ranges = [range_of(value, shown) for shown in value.numbers]
         width = _width(value)
         for candidates, limit in (
@@ -117,7 +121,7 @@ class Derivations:
         return ratios.equations(self._shown_by, self.facts, value)
 
     def _lengths_near(self, place: int, value: Value) -> Candidates:
-        yield from spans.lengths(self._shown_by, self.facts, value, is_near=True)
+        yield from spans.lengths(self._shown_by, self.facts, value, self._said, is_near=True)
         # The months and days of which a list has a row each.
         grain = {DAY: "day", MONTH: "month"}.get(value.unit)
         for number, table in enumerate(self.facts.tables if grain else ()):
@@ -129,7 +133,7 @@ class Derivations:
         return days in (0, self.facts.tables[table].rows)
 
     def _lengths(self, place: int, value: Value) -> Candidates:
-        return spans.lengths(self._shown_by, self.facts, value, is_near=False)
+        return spans.lengths(self._shown_by, self.facts, value, self._said, is_near=False)
 
     def _ratios(self, place: int, value: Value) -> Candidates:
         yield from ratios.shares(self._shown_by, self.facts, place, value)
@@ -159,6 +163,8 @@ class Derivations:
             if len(named) > 1:
                 yield "sum", sum(map(_of, named), Decimal(0)), named
         for products, total in self._products:
+            if not _may_be(value, products[0][1][1]):
+                continue
             for number, operands in products[:MAX_PAIRED_ROWS]:
                 yield "product", number, operands
             yield "sum", total, products[0][1]

@@ -19,10 +19,11 @@ from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.one_row import of_one_row
 from assistant.contrib.receipts.matching.prose import clauses, masked
 from assistant.contrib.receipts.matching.rounding import range_of
+from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, SHARES, are_alike
+from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, SHARES, Unit, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
@@ -82,11 +83,21 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     language = words.language_of(prose)
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _whole_lengths(found, prose, facts, steps)
-    found = weekdays.checked(found, prose, facts, steps, MAX_SOURCES)
+    said = SaidFields(prose, facts)
+    found = [_of_said_field(mark, said) for mark in found]
+    found = weekdays.checked(found, prose, facts, steps, MAX_SOURCES, said)
     found, derivations = _derived(found, prose, facts, steps)
     found = _computed_again(of_one_row(found, prose, facts), derivations)
     found = _without_examples(found, prose)
     return [mark for mark in found if mark.is_supported or not (_is_rough(mark.value) or _in_code(answer, mark.value))]
+
+
+def _of_said_field(mark: Mark, said: SaidFields) -> Mark:
+    """Take from a date or time the facts of fields that the words before it do not mean."""
+    if mark.value.kind not in ("date", "time") or not mark.facts:
+        return mark
+    fitting = tuple(fact for fact in mark.facts if said.fits(mark.value, fact))
+    return replace(mark, facts=fitting, reason="" if fitting else "not_found")
 
 
 def _is_rough(value: Value) -> bool:
@@ -378,14 +389,23 @@ def _supposed(marks: list[Mark], prose: str) -> list[Mark]:
         for last in [next(iter(words.SUPPOSED.finditer(prose, start, end)), None)]
         if last is not None
     ]
-    return [
-        replace(mark, derived=SUPPOSED, reason="")
-        if mark.reason == "not_found"
-        and mark.value.kind == "number"
-        and (_is_within(mark, conditions) or (mark.value.is_small_count and _is_within(mark, would)))
-        else mark
-        for mark in marks
-    ]
+    supposed = set[tuple[Decimal, Unit]]()
+    found = list(marks)
+    for place, mark in enumerate(marks):
+        if mark.reason != "not_found" or mark.value.kind != "number":
+            continue
+        said = (mark.value.numbers[0], mark.value.unit)
+        # What is supposed once may be said again.
+        if said in supposed or _is_within(mark, conditions) or (_is_few(mark.value) and _is_within(mark, would)):
+            supposed.add(said)
+            found[place] = replace(mark, derived=SUPPOSED, reason="")
+    return found
+
+
+def _is_few(value: Value) -> bool:
+    """Whether a value is a small count, or a short length of time."""
+    is_length = value.unit.dimension in ("time", "months") and not value.decimals and value.numbers[0] <= MAX_SMALL
+    return value.is_small_count or is_length
 
 
 def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, rows: Mapping[str, int]) -> Mark:
@@ -395,10 +415,15 @@ def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, ro
         return replace(mark, facts=tuple(operands[:MAX_SOURCES]), derived="span", reason="") if operands else mark
     if mark.value.kind != "number":
         return mark
-    if _is_more_than_there_are(mark, shown.prose, rows):
+    if derivations.counts.is_times_of_name(place, mark.value) and mark.facts:
+        # "8 × Hose adapter 3/8" is not said of the 8 in the name.
+        mark = replace(mark, facts=tuple(fact for fact in mark.facts if not (fact.path and fact.end)))
+        if not mark.facts:
+            return replace(mark, reason="not_found")
+    if _is_more_than_there_are(mark, shown, rows):
         return replace(mark, facts=(), reason="not_found")
     if _may_be_count(mark):
-        for name, number, counted in derivations.counts.of_groups(mark.value):
+        for name, number, counted in derivations.counts.of_groups(place, mark.value):
             if number == mark.value.numbers[0]:
                 return replace(mark, facts=tuple(counted), derived=name, reason="")
         return mark
@@ -446,7 +471,7 @@ _NOUN = re.compile(r"[ \u00a0]+([^\W\d_]{3,40})\b")
 _ALL_FIELDS = frozenset({"total", "count", "found", "number", "limit", "anzahl", "gesamt"})
 
 
-def _is_more_than_there_are(mark: Mark, prose: str, rows: Mapping[str, int]) -> bool:
+def _is_more_than_there_are(mark: Mark, shown: Shown, rows: Mapping[str, int]) -> bool:
     """Whether an answer says of a list that was returned that it has more than it has: "four stays" of three `stays`.
 
     Not if a field counts them, of which the list may be a page.
@@ -454,13 +479,19 @@ def _is_more_than_there_are(mark: Mark, prose: str, rows: Mapping[str, int]) -> 
     Args:
         rows: of the longest list of each name.
     """
-    noun = _NOUN.match(prose, mark.value.end)
+    noun = _NOUN.match(shown.prose, mark.value.end)
     if noun is None or mark.value.unit is not NO_UNIT or mark.value.decimals or not mark.is_supported:
         return False
     said = noun[1].casefold()
     if mark.value.numbers[0] <= rows.get(said, mark.value.numbers[0]):
         return False
-    return not any({said, *_ALL_FIELDS} & {fact.field.casefold(), *field_words(fact.field)} for fact in mark.facts)
+    # A field beside the list may count them all too: "eleven tickets are open".
+    sentence = shown.around(mark.value)
+    return not any(
+        (fact.path and fact.row is None and "." not in fact.path and sentence.names(fact.field))
+        or {said, *_ALL_FIELDS} & {fact.field.casefold(), *field_words(fact.field)}
+        for fact in mark.facts
+    )
 
 
 def _without_examples(marks: list[Mark], prose: str) -> list[Mark]:

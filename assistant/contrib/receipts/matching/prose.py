@@ -89,7 +89,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])[ \t]+(?=[A-ZÄÖÜ*\"(\[])|\n+")
 _SEMICOLON = re.compile(r";[ \t]+")
 # A full stop behind these ends no sentence.
 _SHORT = re.compile(
-    r"(?:\b(?:no|nr|mr|mrs|ms|dr|st|ca|approx|e\.g|i\.e|z\.\u00a0?B|bzw|tel|inkl|incl|vs|str)|\b\d{1,2})\.$",
+    r"(?:\b(?:no|nr|mr|mrs|ms|dr|st|ca|approx|e\.g|i\.e|z\.\u00a0?B|bzw|tel|inkl|incl|vs|str)|(?<![\w.,])\d{1,2})\.$",
     re.IGNORECASE,
 )
 

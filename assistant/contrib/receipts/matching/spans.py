@@ -9,6 +9,7 @@ from itertools import combinations, islice, product
 
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.units import DAY
 from assistant.contrib.receipts.matching.values import Value
@@ -22,10 +23,11 @@ MAX_OF_OBJECT = 8
 MAX_LENGTHS = 40
 
 
-def lengths(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candidates:
+def lengths(shown: Shown, facts: Facts, value: Value, said: SaidFields, *, is_near: bool) -> Candidates:
     """Yield how much time lies between two moments of an object or two times that are shown, or between one and now.
 
     Args:
+        said: which fields lengths are said of.
         is_near: whether only moments of objects are looked at of which the sentence of the value shows something.
     """
     if value.unit.dimension not in ("time", "months"):
@@ -33,7 +35,7 @@ def lengths(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candi
     if is_near:
         yield from _until_the_end(shown, facts, value)
         yield from _of_wholes(shown, facts, value)
-    yield from _since(shown, facts, value, is_near=is_near)
+    yield from _since(shown, facts, value, said, is_near=is_near)
     yield from _between_moments(shown, facts, value, is_near=is_near)
     now = facts.now.replace(tzinfo=None)
     inside = list(shown.steps.each(shown.inside(value)))
@@ -75,7 +77,7 @@ def _until_the_end(shown: Shown, facts: Facts, value: Value) -> Candidates:
         yield from _between(value, datetime(last.year, last.month, last.day), now, [Fact(0, day=now.date())])
 
 
-def _since(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candidates:
+def _since(shown: Shown, facts: Facts, value: Value, said: SaidFields, *, is_near: bool) -> Candidates:
     """Yield how long ago moments are, or how far ahead."""
     # "In four days" is said of what is to come.
     is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
@@ -85,7 +87,7 @@ def _since(shown: Shown, facts: Facts, value: Value, *, is_near: bool) -> Candid
     rows = shown.rows(value)
     for moment, fact in shown.steps.each(moments):
         is_named = fact.row is None or fact.row in rows or len(moments) <= MAX_FEW
-        if (is_named or not is_near) and (not is_ahead or moment >= today):
+        if (is_named or not is_near) and (not is_ahead or moment >= today) and said.fits(value, fact):
             yield from _between(value, moment, now, [fact])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.facts import Facts
+from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.values import Value
 
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
     from assistant.contrib.receipts.matching.matching import Mark
 
 
-def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most: int) -> list[Mark]:
+def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most: int, said: SaidFields) -> list[Mark]:
     """Let a day of the week agree with the date beside it, or else with a date of the run.
 
     Args:
         steps: counts the work.
         most: how many sources a mark has.
+        said: which fields dates are said of.
     """
     found: list[Mark] = []
     contradicted: list[Mark] = []
@@ -39,7 +42,7 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
             if agreeing:
                 found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
                 continue
-            if days and not mark.facts:
+            if days and (not mark.facts or _is_of_date(mark, beside, prose)):
                 # Which of the two is wrong cannot be known.
                 contradicted.append(beside)
                 found.append(mark)
@@ -52,6 +55,7 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
             for day, several in steps.each(facts.days.items())
             if day.weekday() == mark.value.weekday and _is_as_near_as_said(day, mark.value, prose, facts.now.date())
             for fact in several
+            if said.fits(mark.value, fact)
         )
         agreeing = tuple(islice(of_run, most))
         if agreeing:
@@ -73,6 +77,14 @@ def _is_as_near_as_said(day: date, value: Value, prose: str, today: date) -> boo
     if words.NEXT.search(prose, start, value.start):
         return timedelta(0) < day - today <= _TWO_WEEKS
     return True
+
+
+_TO_DATE = re.compile(r",?[ \u00a0](?:(?:the|den|dem|der)[ \u00a0])?")
+
+
+def _is_of_date(mark: Mark, other: Mark, prose: str) -> bool:
+    """Whether a day of the week is part of a date: "Wednesday, 18 March"."""
+    return bool(_TO_DATE.fullmatch(prose, mark.value.end, other.value.start))
 
 
 def _is_beside(mark: Mark, other: Mark) -> bool:

@@ -132,7 +132,7 @@ SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 DIFFERENCE = re.compile(
-    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
+    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free(?!\s+(?:of charge|shipping|delivery|returns?))|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
     r"|short|below|above|under|higher|lower|warmer|colder|larger|smaller|bigger|greater|longer|shorter|older|younger"
     r"|did not|do not|have not|paid|saved?|of which|interest|profit|margin"
     r"|leaves|leaving|to go|grew|grown|shrank"
@@ -146,7 +146,7 @@ TOTAL = re.compile(rf"\b(?:{_TOTALS})\b", re.IGNORECASE)
 # What speaks of a sum of the rows that a sentence names.
 ADDED = re.compile(rf"\b(?:{_TOTALS}|c[ao]mes? to|add(?:s|ed)? up to|sum up to|ergeben|ergibt)\b", re.IGNORECASE)
 BETWEEN = re.compile(
-    rf"{DIFFERENCE.pattern}|\b(?:up|down|net|gain\w*|loss|lost|plus|minus|rose|risen|fell|fallen|increas\w*|decreas\w*|drop\w*"
+    rf"{DIFFERENCE.pattern}|\b(?:up(?!\s+to)|down|net|gain\w*|loss|lost|plus|minus|rose|risen|fell|fallen|increas\w*|decreas\w*|drop\w*"
     r"|ahead|behind|exceed\w*|still|needs?|unsold|empty|extra|additional|outstanding|due|overdue|change\w*|improv\w*"
     r"|gestiegen|zugelegt|gefallen|zunahme|rückgang|zuwachs|noch|leer|plus|minus|verlust|vorsprung|rückstand|teurer"
     r"|besser|schlechter|schneller|langsamer|faster|slower|better|worse|heavier|lighter)\b",
