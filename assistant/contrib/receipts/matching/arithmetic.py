@@ -145,7 +145,7 @@ class Arithmetic:
             if found is not None:
                 return _NAMES.get(found.name, found.name), list(found.facts)
         found = self._all.of(value, RUN_CHANCE, fits, width) if not self._is_small(value) else None
-        is_long = _digits(value) >= MIN_DIGITS
+        is_long = _digits(value) >= MIN_DIGITS and not (found is not None and _is_of_texts(found))
         if found is not None and found.name in _SAID and not is_long and not self._says(place, value, found):
             return None
         return (_NAMES.get(found.name, found.name), list(found.facts)) if found is not None else None
@@ -300,12 +300,21 @@ class Arithmetic:
         may_be_amount = value.unit in (NO_UNIT, CENTS) or is_money_unit(value.unit)
         if "product" not in around.names or not may_be_amount:
             pairs = [one for one in pairs if one.name != "product"]
+        # What two numbers of documents make has to be spoken of.
+        pairs = [one for one in pairs if not _is_of_texts(one) or self._is_spoken_of(one, around)]
         for name in sorted(around.names):
             said = [one for one in pairs if one.name == name]
             yield SAID_CHANCE, [*said, *multiplied(said, around.constants)]
         yield SAID_CHANCE, scaled(others, around.constants)
         is_long = _digits(value) >= MIN_DIGITS - 1
         yield NEAR_CHANCE, [one for one in pairs if is_long or one.name in around.names or one.name not in _SAID]
+
+    def _is_spoken_of(self, result: Result, around: Around) -> bool:
+        if around.sentence.says(words.SUPPOSED):
+            return True
+        if result.name not in around.names:
+            return result.name not in _SAID and result.name != "share"
+        return result.name != "share" or result.unit == PERCENT or around.sentence.says(words.TAKEN)
 
     def _of_pairs(self, pairs: Iterable[tuple[Operand, Operand]]) -> Iterator[Result]:
         return paired(self._shown.steps.each(pairs))
@@ -443,6 +452,10 @@ def _operand(mark: Mark) -> Operand:
     if unit is NO_UNIT and field is not None and mark.derived in ("", "sum", "difference"):
         unit = field.unit
     return Operand(unit.base(mark.value.numbers[0]), unit, mark.facts[:1], measure)
+
+
+def _is_of_texts(result: Result) -> bool:
+    return bool(result.facts) and all(fact.number is not None and not fact.path for fact in result.facts)
 
 
 def _is_of_text(result: Result, value: Value) -> bool:

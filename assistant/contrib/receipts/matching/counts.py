@@ -93,14 +93,7 @@ class Counts:
         for number, rows in self._shown_rows.items():
             if number not in subject:
                 yield "count", Decimal(len(rows)), [self._fact(number)]
-        by_table: dict[int, set[int]] = {}
-        for mark in self._shown.inside(value):
-            rows = {fact.row for fact in mark.facts if fact.row is not None}
-            # A text that several rows have shows none of them.
-            if not mark.derived and len(rows) == 1:
-                number, row = next(iter(rows))
-                by_table.setdefault(number, set()).add(row)
-        for number, rows in by_table.items():
+        for number, rows in self._rows_of_sentence(value).items():
             yield "count", Decimal(len(rows)), [self._fact(number)]
         if _SOME.match(self._prose, value.end):
             for table in self._facts.tables:
@@ -127,6 +120,16 @@ class Counts:
         if following is None or following.kind != "name" or following.start - value.end > MAX_GAP:
             return False
         return not _END.search(self._prose, value.end, following.start)
+
+    def _rows_of_sentence(self, value: Value) -> dict[int, set[int]]:
+        """Return the rows that the sentence of a value shows, by their list. A text that several have shows none."""
+        found: dict[int, set[int]] = {}
+        for mark in self._shown.inside(value):
+            rows = {fact.row for fact in mark.facts if fact.row is not None}
+            if not mark.derived and len(rows) == 1:
+                number, row = next(iter(rows))
+                found.setdefault(number, set()).add(row)
+        return found
 
     def _subject(self, place: int, value: Value) -> dict[int, set[int]]:
         """Return the rows of what a sentence names before a count, by their list: "Iris has two bookings".
@@ -168,7 +171,9 @@ class Counts:
         for group in self._shown.steps.each(groups):
             count = len(group.rows & subject.get(group.table, group.rows))
             if group.condition == "text":
+                said_otherwise = words.STATUSES.get(group.label)
                 is_said = group.label in named if named else group.label in sentence.small
+                is_said = is_said or (said_otherwise is not None and sentence.says(said_otherwise))
             else:
                 is_said = self._is_said(group, sentence, behind)
             rows = self._facts.tables[group.table].rows

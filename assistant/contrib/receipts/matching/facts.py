@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from assistant.contrib.receipts.matching.forms import (
@@ -61,6 +61,9 @@ _ADDRESS = re.compile(r"(?:https?://|/(?!/))[^\s<>\"']{1,500}")
 MISSING = "\0missing"
 
 SourceKind = Literal["tool", "passage", "message", "page", "instructions", "clock"]
+# A line of a text result that names one thing.
+_LINE = re.compile(r"^[ \t*•-]*[^\W\d][\w ]{1,30}:[ \t]*([^\W\d][^\n\d(,;:]{2,60})", re.MULTILINE)
+_PARTS = re.compile(r"[^\W\d_]{2,}")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -221,6 +224,7 @@ class Facts:
             value = json.loads(content, parse_float=Decimal)
         except (ValueError, RecursionError):
             self._text(number, content)
+            self._lines(content, Place(number))
             return
         self.characters += len(content)
         scope = {"currency": code} if (code := only_currency(value)) else {}
@@ -287,8 +291,14 @@ class Facts:
                 scope[name] = one
             if isinstance(one, str) and key.casefold() in LINK_FIELDS and _ADDRESS.fullmatch(one):
                 self.links.setdefault((place.source, place.path), one)
-        for key, one in list(value.items())[:MAX_ROWS]:
+        table = None
+        if _are_rows(value):
+            table = len(self.tables)
+            self.tables.append(Table(place.path.rpartition(".")[2], place.source, len(value)))
+        for row, (key, one) in enumerate(list(value.items())[:MAX_ROWS]):
             inner = replace(place.at(key), scope=scope)
+            if table is not None:
+                inner = replace(inner, row=(table, row))
             # "p95" is said of the field of that name.
             if any(sign.isdigit() for sign in key):
                 for word in {key.casefold(), *key.casefold().split("_")}:
@@ -357,11 +367,17 @@ class Facts:
             self._moment(moment, place.fact(), is_day=len(stripped) == 10)
             return
         self._words_and_values(stripped, place)
+        self._lines(stripped, place)
         if len(stripped) <= MAX_NAME:
             self._put(self.tokens[stripped.casefold()], place.fact())
             if len(stripped) <= 40:
                 self._text_of_row(stripped.casefold(), place)
             self._name(stripped, place)
+
+    def _lines(self, text: str, place: Place) -> None:
+        """Index the names in lines of a result such as "Customer: Desmond Achebe (no. 131)"."""
+        for line in islice(_LINE.finditer(text), MAX_ROWS if "\n" in text else 0):
+            self._name(line[1].strip(), place)
 
     def _text_of_row(self, text: str, place: Place) -> None:
         if place.row is not None:
@@ -370,6 +386,7 @@ class Facts:
 
     def _words_and_values(self, text: str, place: Place) -> None:
         self.words.update(word.casefold() for word in WORD.findall(text))
+        self.words.update(_PARTS.findall(text.casefold()) if len(text) <= MAX_NAME else ())
         for value in values_in(text, self.now, MAX_FACTS - self.count):
             self._add(value, place.fact(value.start, value.end))
 
@@ -436,6 +453,17 @@ class Facts:
     def near_base(self, dimension: str, low: Decimal, high: Decimal) -> Iterator[Fact]:
         """Yield the facts whose number is in a range, in the smallest unit of a dimension."""
         return _between(self.bases.get(dimension, []), low, high)
+
+
+_KEY = re.compile(r"(?=[^\W_]*\W?.*\d)(?=.*[^\W\d_]).{5,}")
+
+
+def _are_rows(value: Mapping[str, Any]) -> bool:
+    """Whether an object holds rows by their numbers, such as `HD-2207`, each with the same fields."""
+    several = list(value.values())
+    if len(several) < 2 or not all(isinstance(one, dict) and one for one in several):
+        return False
+    return all(map(_KEY.fullmatch, value)) and all(one.keys() == several[0].keys() for one in several)
 
 
 def _column(table: Table, place: int, name: str, facts: list[Fact]) -> Column:

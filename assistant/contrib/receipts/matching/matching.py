@@ -17,13 +17,14 @@ from assistant.contrib.receipts.matching.derived import Derivations
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.one_row import of_one_row
-from assistant.contrib.receipts.matching.prose import clauses, masked
+from assistant.contrib.receipts.matching.prose import masked
 from assistant.contrib.receipts.matching.rounding import range_of
 from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
-from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, SHARES, Unit, are_alike
+from assistant.contrib.receipts.matching.suppositions import SUPPOSED, with_suppositions, without_examples
+from assistant.contrib.receipts.matching.units import CENTS, HOUR, MINUTE, NO_UNIT, PERCENT, SHARES, are_alike
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value, values_in
 
@@ -45,8 +46,6 @@ _COUNTS = frozenset(
     }
 )  # fmt: skip
 
-# Of a mark while others are computed of it.
-SUPPOSED = "supposed"
 Reason = Literal["", "not_found", "other_row"]
 
 
@@ -85,10 +84,10 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     found = _whole_lengths(found, prose, facts, steps)
     said = SaidFields(prose, facts)
     found = [_of_said_field(mark, said) for mark in found]
-    found = weekdays.checked(found, prose, facts, steps, MAX_SOURCES, said)
+    found = weekdays.checked(found, prose, facts, steps, said)
     found, derivations = _derived(found, prose, facts, steps)
     found = _computed_again(of_one_row(found, prose, facts), derivations)
-    found = _without_examples(found, prose)
+    found = without_examples(found, prose)
     return [mark for mark in found if mark.is_supported or not (_is_rough(mark.value) or _in_code(answer, mark.value))]
 
 
@@ -348,7 +347,7 @@ def _lengths(marks: list[Mark], prose: str) -> Iterator[tuple[int, Mark, Mark]]:
 def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> tuple[list[Mark], Derivations]:
     """Look for sums, counts, differences and the like of what was found, for those values that stand nowhere."""
     # What is found, and what is supposed, is a source of what comes behind it.
-    found = _supposed(marks, prose)
+    found = with_suppositions(marks, prose)
     shown = Shown(prose, found, steps)
     derivations = Derivations(facts, shown)
     rows = dict[str, int]()
@@ -377,35 +376,6 @@ def _computed_again(marks: list[Mark], derivations: Derivations) -> list[Mark]:
             if result is not None:
                 found[place] = replace(mark, facts=tuple(result[1][:MAX_SOURCES]), derived=result[0], reason="")
     return found
-
-
-def _supposed(marks: list[Mark], prose: str) -> list[Mark]:
-    """Take for given what a condition supposes, and small counts of what would be: nobody has looked them up."""
-    conditions = [found.span() for found in words.CONDITION.finditer(prose)]
-    # "Two parcels would be": what stands behind it follows from it.
-    would = [
-        (start, last.start())
-        for start, end in clauses(prose)
-        for last in [next(iter(words.SUPPOSED.finditer(prose, start, end)), None)]
-        if last is not None
-    ]
-    supposed = set[tuple[Decimal, Unit]]()
-    found = list(marks)
-    for place, mark in enumerate(marks):
-        if mark.reason != "not_found" or mark.value.kind != "number":
-            continue
-        said = (mark.value.numbers[0], mark.value.unit)
-        # What is supposed once may be said again.
-        if said in supposed or _is_within(mark, conditions) or (_is_few(mark.value) and _is_within(mark, would)):
-            supposed.add(said)
-            found[place] = replace(mark, derived=SUPPOSED, reason="")
-    return found
-
-
-def _is_few(value: Value) -> bool:
-    """Whether a value is a small count, or a short length of time."""
-    is_length = value.unit.dimension in ("time", "months") and not value.decimals and value.numbers[0] <= MAX_SMALL
-    return value.is_small_count or is_length
 
 
 def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, rows: Mapping[str, int]) -> Mark:
@@ -492,20 +462,3 @@ def _is_more_than_there_are(mark: Mark, shown: Shown, rows: Mapping[str, int]) -
         or {said, *_ALL_FIELDS} & {fact.field.casefold(), *field_words(fact.field)}
         for fact in mark.facts
     )
-
-
-def _without_examples(marks: list[Mark], prose: str) -> list[Mark]:
-    """Leave out what a sentence makes up as an example: nobody takes it for something that was looked up."""
-    made_up = [(start, end) for start, end in clauses(prose) if words.EXAMPLE.search(prose, start, end)]
-    return [
-        mark
-        for mark in marks
-        if mark.reason != "not_found"
-        or not (
-            _is_within(mark, made_up) or words.NEGATED.search(prose, max(0, mark.value.start - 24), mark.value.start)
-        )
-    ]
-
-
-def _is_within(mark: Mark, places: list[tuple[int, int]]) -> bool:
-    return any(start <= mark.value.start < end for start, end in places)

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from assistant.contrib.receipts.matching.matching import Mark
 
 
-def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most: int, said: SaidFields) -> list[Mark]:
+def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, said: SaidFields) -> list[Mark]:
     """Let a day of the week agree with the date beside it, or else with a date of the run.
 
     Args:
         steps: counts the work.
-        most: how many sources a mark has.
         said: which fields dates are said of.
     """
     found: list[Mark] = []
@@ -57,7 +56,7 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
             for fact in several
             if said.fits(mark.value, fact)
         )
-        agreeing = tuple(islice(of_run, most))
+        agreeing = tuple(islice(of_run, MAX_SOURCES))
         if agreeing:
             found.append(replace(mark, facts=agreeing, derived="weekday", reason=""))
         elif facts.days:
@@ -65,6 +64,8 @@ def checked(marks: Sequence[Mark], prose: str, facts: Facts, steps: Steps, most:
     return [replace(mark, facts=(), reason="not_found") if mark in contradicted else mark for mark in found]
 
 
+# Sources of one day of the week.
+MAX_SOURCES = 8
 # "Last Friday" is also that of the week before.
 _TWO_WEEKS = timedelta(days=14)
 

@@ -96,6 +96,19 @@ CONDITIONS = {
         "given": r"already|done|with|have|has|been|schon|bereits|erledigt|hat|haben|mit",
     }.items()
 }
+# What is said in another language of rows whose field has such a text, by its beginning.
+STATUSES = {
+    text: re.compile(rf"\b(?:{pattern})", re.IGNORECASE)
+    for text, pattern in {
+        "shipped": r"verschickt|versandt|versendet", "open": r"offen", "paid": r"bezahlt",
+        "delivered": r"geliefert|zugestellt",
+        "refunded": r"erstattet|rückerstattet", "cancelled": r"storniert|abgesagt", "canceled": r"storniert|abgesagt",
+        "closed": r"geschlossen|erledigt", "active": r"aktiv", "pending": r"ausstehend|offen",
+        "confirmed": r"bestätigt",
+        "urgent": r"dringend", "overdue": r"überfällig", "offen": r"open|outstanding", "bezahlt": r"paid",
+        "storniert": r"cancel", "versendet": r"shipped|sent", "bestätigt": r"confirmed",
+    }.items()
+}  # fmt: skip
 THIS_MONTH = re.compile(r"\b(?:this|current) month\b|\b(?:diese[mnrs]?|laufende[nm]?) Monats?\b", re.IGNORECASE)
 LAST_MONTH = re.compile(r"\b(?:last|previous) month\b|\b(?:letzte[nm]|vorige[nm]|im Vor)\s?Monats?\b", re.IGNORECASE)
 YEARLY = re.compile(r"\b(?:years?|yearly|annual(?:ly)?|jahr\w*|jährlich)\b", re.IGNORECASE)
@@ -126,13 +139,20 @@ CONDITION = re.compile(
     r"(?:['’](?:ll|d)| (?:will|would|gets?|can|could|may|must|have to))\b)[^,;.\n])*",
     re.IGNORECASE | re.MULTILINE,
 )
+# Before a number from where on something is so.
+THRESHOLD = re.compile(
+    r"\b(?:after|within|from|above|over|more than|less than|at least|below|under|up to|until"
+    r"|nach|innerhalb von|binnen|ab|über|unter|mehr als|weniger als|mindestens|bis zu)\s+[€$£]?$",
+    re.IGNORECASE,
+)
 # What speaks of what would be.
 SUPPOSED = re.compile(
     r"\b(?:if|would|had (?:it|they|you|we)|assuming|wenn|falls|würden?|wäre[nt]?|hätten?|sofern|bräuchten?)\b",
     re.IGNORECASE,
 )
 DIFFERENCE = re.compile(
-    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free(?!\s+(?:of charge|shipping|delivery|returns?))|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
+    r"\b(?:differ\w*|less|more|cheaper|dearer|left|free(?!\s+(?:of charge|shipping|delivery|returns?))"
+    r"|remain\w*|used|since|between|apart|gap|late|over|rest|missing"
     r"|short|below|above|under|higher|lower|warmer|colder|larger|smaller|bigger|greater|longer|shorter|older|younger"
     r"|did not|do not|have not|paid|saved?|of which|interest|profit|margin"
     r"|leaves|leaving|to go|grew|grown|shrank"
@@ -155,6 +175,13 @@ BETWEEN = re.compile(
 TAX = re.compile(
     r"\b(?:tax\w*|vat|gst|discount\w*|surcharge\w*|\w*aufschlag|\w*zuschlag|including|incl|plus|mwst|ust|mehrwertsteuer|steuer\w*|rabatt\w*|inklusive|inkl"
     r"|zuzüglich|zzgl)\b",
+    re.IGNORECASE,
+)
+# What speaks of a part that is taken of an amount.
+TAKEN = re.compile(
+    rf"{TAX.pattern}|\b(?:off|less|more|fall(?:s|en)?|rise(?:s|n)?|pays?|receive[sd]?|get|saves?|fee|deduct\w*|withh\w*|restock\w*|refund\w*"
+    r"|down payment|deposit|advance|of (?:the|that|your)|mehr|weniger|fällt|steigt|zahlen|spar\w*"
+    r"|abzüglich|abzug|gebühr\w*|anzahlung|erstatt\w*|davon|vom|von)\b",
     re.IGNORECASE,
 )
 EACH = re.compile(r"\b(?:per|each|every|apiece|pro|je|jede[nrms]?|stück)\b", re.IGNORECASE)
