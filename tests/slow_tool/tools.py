@@ -55,6 +55,12 @@ def find_parcel(number: int) -> dict[str, float | int | str]:
     return {"number": number, "weight_kg": 12.5, "url": f"https://parcels.example/{number}"}
 
 
+@tool(read_only=True)
+def find_box(number: int) -> dict[str, float | int | str]:
+    """Find a box, whose address has no origin: that is the site's."""
+    return {"number": number, "weight_kg": 12.5, "url": f"/boxes/{number}/"}
+
+
 _numbers = itertools.count(1)
 
 

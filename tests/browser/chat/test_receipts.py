@@ -9,21 +9,23 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
+from assistant.contrib.end_users.services.tokens import allow_origin
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.shares.links import share_conversation
 from assistant.models import Assistant, Conversation, Message, Passage
 from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.members import find_member
+from tests.api.calling import key_of
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import Visitor, make_visitor
-from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.browser.test_widget import Shop, host, open_widget, shop, start_host, wait_for  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.contrib.shares.sharing import set_sharing
 from tests.factories import switch_tool
 from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
-from tests.live import Server
+from tests.live import Server, free_port, serve
 from tests.ws import session_cookie
 
 # ruff: noqa: F811 - the fixtures of another module
@@ -255,6 +257,42 @@ async def test_a_visitor_sees_them_in_the_widget(shop: Shop, fake_provider: Fake
     await picture(page, "widget-phone")
     await page.mouse.click(5, 5)
     await expect(card).to_be_hidden()
+
+
+@pytest.mark.usefixtures("site")
+async def test_an_address_without_an_origin_is_of_the_assistants_site(
+    browser: Browser, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "find_box")
+    fake_provider.call("find_box", {"number": 77})
+    fake_provider.reply("Box 77 weighs 12.5 kg.")
+    port = free_port()
+    shop = Shop(f"http://localhost:{port}", browser, [])
+    key = await sync_to_async(key_of)(cast.acme, cast.amy, scopes=["end_users"])
+    await sync_to_async(allow_origin)(assistant=cast.support, origin=shop.url)
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        process = start_host(port, server.url, key)
+        try:
+            await sync_to_async(wait_for)(f"{shop.url}/sign-in/", process)
+            # A member in the widget of another origin: whose page asks with the session and its own origin.
+            alice = await make_visitor(browser, server.url)
+            granted = await alice.context.request.get(
+                f"{server.url}/t/acme/widget-token/?assistant=support", headers={"Origin": shop.url}
+            )
+            grant = await granted.text()
+            page = await shop.visit()
+            await page.route("**/my-token/**", lambda route: route.fulfill(body=grant, content_type="application/json"))
+            await open_widget(page)
+            await ask_widget(page, "How heavy is box 77?")
+            await page.get_by_text("12.5 kg", exact=True).hover()
+            link = page.locator(".receipt-card").get_by_role("link", name="Open")
+            assert await link.evaluate("(element) => element.href") == f"{server.url}/boxes/77/"
+            await page.context.close()
+            await alice.context.close()
+        finally:
+            process.terminate()
+            process.wait(10)
+    assert shop.problems == []
 
 
 async def test_readers_of_a_link_see_them_without_passages(

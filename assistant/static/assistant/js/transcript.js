@@ -231,7 +231,7 @@ export class Transcript {
 
   async #cite(turn) {
     await this.#citePassages(turn);
-    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, nodesOf, load: (address) => fetch(address) };
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#cards.get(id)?.element, nodesOf, address: (url) => url, load: (address) => fetch(address) };
     await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details ?? [], found);
   }
 

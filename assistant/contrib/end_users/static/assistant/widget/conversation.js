@@ -32,6 +32,7 @@ export class Conversation extends EventTarget {
       models: () => connection.models,
       audience: () => connection.audience,
       details: () => connection.details,
+      address: (url) => new URL(url, connection.server).href,
       load: (address) => fetch(new URL(address, connection.server), { headers: { Authorization: `Bearer ${connection.token}` } }),
       suggest: (text) => this.#write(text),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),

@@ -236,7 +236,7 @@ export class Transcript {
 
   async #cite(turn) {
     await this.#citePassages(turn);
-    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#calls.get(id)?.element, nodesOf, load: this.#actions.load };
+    const found = { answerOf: (id) => this.#answers.get(id), cardOf: (id) => this.#calls.get(id)?.element, nodesOf, address: this.#actions.address, load: this.#actions.load };
     await this.#footers.show(turn, this.#idsOf(turn), this.#actions.details(), found);
   }
 

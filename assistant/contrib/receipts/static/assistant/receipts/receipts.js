@@ -92,13 +92,13 @@ function lit(text, start, end) {
   return make("q.receipt-passage", { dir: "auto" }, plain(text.slice(from, start)), make("mark", {}, text.slice(start, end)), plain(text.slice(end, to)));
 }
 
-function sourceShown(source, passages, open) {
+function sourceShown(source, { passages, open, address }) {
   const [title, detail] = (sourceText[source.kind] ?? sourceText.withheld)(source);
   const parts = [make("span.receipt-kind", {}, title)];
   if (detail) parts.push(make("span.receipt-name", { dir: "auto" }, detail));
   const passage = source.kind === "passage" && passages[source.id];
   if (passage) parts.push(lit(passage.text, source.start, source.end));
-  if (source.url) parts.push(make("a.receipt-link", { href: source.url, target: "_blank", rel: "noopener noreferrer" }, gettext("Open")));
+  if (source.url) parts.push(make("a.receipt-link", { href: address(source.url), target: "_blank", rel: "noopener noreferrer" }, gettext("Open")));
   if (source.kind === "tool" && open(source.callId)) parts.push(make("button.receipt-link", { type: "button", onclick: open(source.callId) }, gettext("Show the call")));
   return make("li", {}, ...parts);
 }
@@ -167,9 +167,10 @@ async function addStyles(root) {
   if (!root.adoptedStyleSheets.includes(added)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
 }
 
-function contentOf(mark, passages, open) {
+/** Return what a card says. `found` has the passages, open(callId), which returns what shows a call, and address(url), a URL of a result with its origin. */
+function contentOf(mark, found) {
   if (mark.reason) return [make("p", {}, (reasonText[mark.reason] ?? reasonText.not_found)())];
-  const items = mark.sources.map((source) => sourceShown(source, passages, open));
+  const items = mark.sources.map((source) => sourceShown(source, found));
   const [first, ...others] = items;
   const content = mark.derived ? [make("p", {}, (derivedText[mark.derived] ?? derivedText.sum)())] : [];
   if (!first) return [make("p", {}, mark.derived === "equation" ? gettext("Computed in the answer") : gettext("Counted in the answer"))];
@@ -282,8 +283,9 @@ export function shownText(markdown, { marks }) {
   return text;
 }
 
-/** Mark the answers of a turn: `details` has the ids of messages with their receipts, `cardOf(callId)` the element of a tool call. */
-export async function show({ turn, details, answerOf, cardOf }) {
+/** Mark the answers of a turn: `details` has the ids of messages with their receipts, `cardOf(callId)` the element of a tool call,
+ * `address(url)` a URL of the assistant's site with its origin. */
+export async function show({ turn, details, answerOf, cardOf, address }) {
   card ??= new Card();
   await addStyles(turn.getRootNode());
   if (turn.contains(card.element)) card.hide();
@@ -307,9 +309,9 @@ export async function show({ turn, details, answerOf, cardOf }) {
     const spans = [];
     for (const { mark, start } of found) {
       const range = rangeOf(prose, start, start + mark.text.length);
-      if (range) spans.unshift(wrap(range, mark, () => contentOf(mark, value.passages ?? {}, open)));
+      if (range) spans.unshift(wrap(range, mark, () => contentOf(mark, { passages: value.passages ?? {}, open, address })));
     }
-    for (const { mark, range } of restsOf(element, value.marks)) spans.push(wrap(range, mark, () => contentOf(mark, {}, open)));
+    for (const { mark, range } of restsOf(element, value.marks)) spans.push(wrap(range, mark, () => contentOf(mark, { passages: {}, open, address })));
     spans.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
     roving(spans);
     const note = noteOf(value);

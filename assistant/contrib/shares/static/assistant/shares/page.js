@@ -15,6 +15,6 @@ for (const [, name, script] of scripts) {
     const answers = [...turn.querySelectorAll("[data-added]")].map((element) => ({ element, value: JSON.parse(element.dataset.added)[name] }));
     const answerOf = (id) => answers.find(({ element }) => element.dataset.id === id);
     const details = answers.filter(({ value }) => value);
-    if (details.length) import(script).then(({ show }) => show({ turn, details, answerOf, cardOf: () => null }));
+    if (details.length) import(script).then(({ show }) => show({ turn, details, answerOf, cardOf: () => null, address: (url) => url }));
   }
 }
