@@ -101,6 +101,10 @@ class Counts:
         yield from self.of_groups(place, value)
         yield from self._of_limits(place, value)
 
+    def is_of_subject(self, place: int, value: Value) -> bool:
+        """Whether a small number says how many of some what is named before it has: "Iris has three of them"."""
+        return value.is_small_count and bool(_OF_THEM.match(self._prose, value.end) and self._subject(place, value))
+
     def is_times_of_name(self, place: int, value: Value) -> bool:
         """Whether a small number stands with a × before the name of a thing: "2 × Wool socks"."""
         marks = self._shown.marks
@@ -141,6 +145,8 @@ class Counts:
             return found
         for mark in self._shown.inside(value):
             if mark.value.end > value.start or mark.value.kind != "name":
+                continue
+            if ";" in self._prose[mark.value.end : value.start]:
                 continue
             for fact in mark.facts:
                 if fact.row is not None:

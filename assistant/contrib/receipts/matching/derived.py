@@ -252,11 +252,22 @@ class Derivations:
             for other in shares:
                 for number, of_object in self._parts_of_object(value, other):
                     yield "share", number, of_object
+        if is_money and sentence.says(words.TAX) and value.decimals > 0:
+            yield from self._parts_of_wholes(value)
         if is_money and sentence.says(words.TAX):
             for (amount, facts), other in product(amounts, shares):
                 part = amount * other.value.numbers[0] / 100
                 for number in (part, amount + part, amount - part):
                     yield "share", number, [*facts, *other.facts[:1]]
+
+    def _parts_of_wholes(self, value: Value) -> Candidates:
+        """Yield what percentages of documents are of the amounts of whole results, and those with it and without."""
+        shares = [fact for _base, _count, fact in self.facts.bases.get(PERCENT.dimension, []) if not fact.path]
+        amounts = [fact for fact in self._wholes if fact.unit is not None and fact.unit == value.unit]
+        for amount, share in self._steps.each(product(amounts[:MAX_COUNTS], shares[:MAX_COUNTS])):
+            part = _of(amount) * _of(share) / 100
+            for number in (part, _of(amount) + part, _of(amount) - part):
+                yield "share", number, [amount, share]
 
     def _parts_of_object(self, value: Value, share: Mark) -> Iterator[tuple[Decimal, list[Fact]]]:
         """Yield what a percentage is of the amounts in its object, and those with it and without."""

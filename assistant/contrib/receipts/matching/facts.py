@@ -18,10 +18,12 @@ from assistant.contrib.receipts.matching.forms import (
     MONTH,
     SCOPES,
     are_passages,
+    are_rows,
     moment_of,
     only_currency,
     written_number,
 )
+from assistant.contrib.receipts.matching.name_pairs import NamePairs
 from assistant.contrib.receipts.matching.units import (
     DAY,
     NO_UNIT,
@@ -193,6 +195,7 @@ class Facts:
         self.names: dict[str, dict[tuple[str, ...], list[Fact]]] = defaultdict(dict)
         self.parts: dict[str, list[Fact]] = defaultdict(list)
         self.words: set[str] = set()
+        self.pairs = NamePairs()
         # Addresses of objects in results, by the number of the source and the object's path.
         self.links: dict[tuple[int, str], str] = {}
         self.groups: list[Group] | None = None
@@ -292,7 +295,7 @@ class Facts:
             if isinstance(one, str) and key.casefold() in LINK_FIELDS and _ADDRESS.fullmatch(one):
                 self.links.setdefault((place.source, place.path), one)
         table = None
-        if _are_rows(value):
+        if are_rows(value):
             table = len(self.tables)
             self.tables.append(Table(place.path.rpartition(".")[2], place.source, len(value)))
         for row, (key, one) in enumerate(list(value.items())[:MAX_ROWS]):
@@ -387,6 +390,7 @@ class Facts:
     def _words_and_values(self, text: str, place: Place) -> None:
         self.words.update(word.casefold() for word in WORD.findall(text))
         self.words.update(_PARTS.findall(text.casefold()) if len(text) <= MAX_NAME else ())
+        self.pairs.add(text)
         for value in values_in(text, self.now, MAX_FACTS - self.count):
             self._add(value, place.fact(value.start, value.end))
 
@@ -427,6 +431,11 @@ class Facts:
         ]
 
     @cached_property
+    def number_fields(self) -> frozenset[str]:
+        """The names of fields with numbers, in small letters, once everything is indexed."""
+        return frozenset(fact.field.casefold() for _number, _count, fact in self.numbers)
+
+    @cached_property
     def international(self) -> dict[str, list[Fact]]:
         """The telephone numbers with the code of their country, once everything is indexed."""
         return {token: found for token, found in self.tokens.items() if token.startswith("+")}
@@ -453,17 +462,6 @@ class Facts:
     def near_base(self, dimension: str, low: Decimal, high: Decimal) -> Iterator[Fact]:
         """Yield the facts whose number is in a range, in the smallest unit of a dimension."""
         return _between(self.bases.get(dimension, []), low, high)
-
-
-_KEY = re.compile(r"(?=[^\W_]*\W?.*\d)(?=.*[^\W\d_]).{5,}")
-
-
-def _are_rows(value: Mapping[str, Any]) -> bool:
-    """Whether an object holds rows by their numbers, such as `HD-2207`, each with the same fields."""
-    several = list(value.values())
-    if len(several) < 2 or not all(isinstance(one, dict) and one for one in several):
-        return False
-    return all(map(_KEY.fullmatch, value)) and all(one.keys() == several[0].keys() for one in several)
 
 
 def _column(table: Table, place: int, name: str, facts: list[Fact]) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -66,3 +67,15 @@ def are_passages(value: list[Any]) -> bool:
         and all(isinstance(one.get(key), str) and one.get(key) for key in ("number", "source_id", "source", "text"))
         for one in value
     )
+
+
+# A key that is the number of a row.
+_KEY = re.compile(r"(?=[^\W_]*\W?.*\d)(?=.*[^\W\d_]).{5,}")
+
+
+def are_rows(value: Mapping[str, Any]) -> bool:
+    """Whether an object holds rows by their numbers, such as `HD-2207`, each with the same fields."""
+    several = list(value.values())
+    if len(several) < 2 or not all(isinstance(one, dict) and one for one in several):
+        return False
+    return all(map(_KEY.fullmatch, value)) and all(one.keys() == several[0].keys() for one in several)

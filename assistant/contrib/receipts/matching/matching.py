@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.one_row import of_one_row
 from assistant.contrib.receipts.matching.prose import masked
 from assistant.contrib.receipts.matching.rounding import range_of
-from assistant.contrib.receipts.matching.said_fields import SaidFields
+from assistant.contrib.receipts.matching.said_fields import SaidFields, of_field_before, of_said_field
 from assistant.contrib.receipts.matching.shown import Shown
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
@@ -83,20 +83,12 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _whole_lengths(found, prose, facts, steps)
     said = SaidFields(prose, facts)
-    found = [_of_said_field(mark, said) for mark in found]
+    found = [of_field_before(of_said_field(mark, said), prose, facts) for mark in found]
     found = weekdays.checked(found, prose, facts, steps, said)
     found, derivations = _derived(found, prose, facts, steps)
     found = _computed_again(of_one_row(found, prose, facts), derivations)
     found = without_examples(found, prose)
     return [mark for mark in found if mark.is_supported or not (_is_rough(mark.value) or _in_code(answer, mark.value))]
-
-
-def _of_said_field(mark: Mark, said: SaidFields) -> Mark:
-    """Take from a date or time the facts of fields that the words before it do not mean."""
-    if mark.value.kind not in ("date", "time") or not mark.facts:
-        return mark
-    fitting = tuple(fact for fact in mark.facts if said.fits(mark.value, fact))
-    return replace(mark, facts=fitting, reason="" if fitting else "not_found")
 
 
 def _is_rough(value: Value) -> bool:
@@ -314,6 +306,7 @@ def _has_sibling_of(dimension: str, fact: Fact, facts: Facts) -> bool:
 
 
 _MINUTES_FOLLOW = re.compile(r"[ \u00a0]*(?:,|and|und)?[ \u00a0]*\d{1,2}[ \u00a0]?(?:m|min|mins|minutes|Minuten)\b")
+_AN_HOUR = re.compile(r"\b(?:an|one) hour(?: and|,)? $|\beiner? Stunde(?: und|,)? $", re.IGNORECASE)
 _AND = re.compile(r"[ \u00a0]*(?:,|and|und)?[ \u00a0]*")
 
 
@@ -362,6 +355,7 @@ def _derived(marks: list[Mark], prose: str, facts: Facts, steps: Steps) -> tuple
         if not mark.is_supported and mark.value.kind in ("number", "date", "time"):
             found[place] = _computed(place, mark, derivations, shown, {})
     _join_lengths(found, prose, derivations, steps)
+    _with_an_hour(found, prose, derivations)
     found = [mark for mark in found if mark.derived != SUPPOSED]
     # What was not looked for everywhere is not said to be nowhere.
     return [mark for mark in found if mark.is_supported or not steps.is_spent], derivations
@@ -390,12 +384,17 @@ def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, ro
         mark = replace(mark, facts=tuple(fact for fact in mark.facts if not (fact.path and fact.end)))
         if not mark.facts:
             return replace(mark, reason="not_found")
+    if derivations.counts.is_of_subject(place, mark.value):
+        # "Iris has three of them" is said of her rows, and of no number in them.
+        counts = derivations.counts.of(place, mark.value)
+        counted = next((one for one in counts if one[1] == mark.value.numbers[0]), None)
+        return _counted(mark, counted) if counted else replace(mark, facts=(), derived="", reason="not_found")
     if _is_more_than_there_are(mark, shown, rows):
         return replace(mark, facts=(), reason="not_found")
     if _may_be_count(mark):
         for name, number, counted in derivations.counts.of_groups(place, mark.value):
             if number == mark.value.numbers[0]:
-                return replace(mark, facts=tuple(counted), derived=name, reason="")
+                return _counted(mark, (name, number, counted))
         return mark
     row = derivations.row_behind(mark.value) if mark.value.unit is NO_UNIT else None
     is_elsewhere = row is not None and mark.facts and all(fact.row not in (None, row) for fact in mark.facts)
@@ -422,6 +421,25 @@ def _join_lengths(marks: list[Mark], prose: str, derivations: Derivations, steps
             facts = tuple(result[1][:MAX_SOURCES])
             marks[place] = replace(hours, facts=facts, derived=result[0], reason="")
             marks[place + 1] = replace(minutes, facts=facts, derived=result[0], reason="")
+
+
+def _counted(mark: Mark, counted: tuple[str, Decimal, Sequence[Fact]]) -> Mark:
+    return replace(mark, facts=tuple(counted[2]), derived=counted[0], reason="")
+
+
+def _with_an_hour(marks: list[Mark], prose: str, derivations: Derivations) -> None:
+    """Compute "an hour and 45 minutes" as one length."""
+    for place, mark in enumerate(marks):
+        value = mark.value
+        if (
+            mark.is_supported
+            or value.unit != MINUTE
+            or not _AN_HOUR.search(prose, max(0, value.start - 24), value.start)
+        ):
+            continue
+        result = derivations.of(place, replace(value, numbers=(value.numbers[0] + 60,)))
+        if result is not None:
+            marks[place] = replace(mark, facts=tuple(result[1][:MAX_SOURCES]), derived=result[0], reason="")
 
 
 def _may_be_count(mark: Mark) -> bool:

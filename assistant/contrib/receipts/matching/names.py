@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
 from assistant.contrib.receipts.matching.steps import Steps
@@ -154,7 +155,10 @@ def _name(prose: str, run: list[re.Match[str]], facts: Facts, language: str) -> 
     # The first word of a German sentence may be an adjective before a noun.
     if is_first and language == "de" and run and _ADJECTIVE.fullmatch(run[0][0]):
         run = run[1:]
-    if not run or any(_is_known(word[0], facts) for word in run):
+    if not run:
+        return
+    if any(_is_known(word[0], facts) for word in run):
+        yield from _half_wrong(prose, run, facts)
         return
     is_long = len(run) > 1
     is_marked = language == "en" and not is_first and len(run[0][0]) > 2
@@ -163,6 +167,14 @@ def _name(prose: str, run: list[re.Match[str]], facts: Facts, language: str) -> 
         end = run[-1].end()
         text = prose[start:end]
         yield Value("name", start, end, text, token=text.casefold())
+
+
+def _half_wrong(prose: str, run: list[re.Match[str]], facts: Facts) -> Iterator[Value]:
+    """Yield a name of a text of which one half is another: "Carol Whitman" of Carol Whitfield."""
+    for first, second in pairwise(run):
+        if facts.pairs.is_other(first[0], second[0]):
+            text = prose[first.start() : second.end()]
+            yield Value("name", first.start(), second.end(), text, token=text.casefold())
 
 
 def _is_capital(word: str) -> bool:

@@ -25,7 +25,8 @@ def of_one_row(marks: list[Mark], prose: str, facts: Facts) -> list[Mark]:
                 inside.append(place)
             place += 1
         if not words.COMPARED.search(prose, start, end):
-            wrong |= _strangers(marks, inside, facts)
+            is_row = "|" in prose[start:end]
+            wrong |= _strangers(marks, inside, facts, is_row=is_row)
     return [replace(mark, reason="other_row", facts=()) if place in wrong else mark for place, mark in enumerate(marks)]
 
 
@@ -42,11 +43,12 @@ def _fields(mark: Mark, table: int) -> frozenset[str]:
     return frozenset(fact.field for fact in mark.facts if fact.row is not None and fact.row[0] == table)
 
 
-def _strangers(marks: list[Mark], inside: list[int], facts: Facts) -> set[int]:
+def _strangers(marks: list[Mark], inside: list[int], facts: Facts, *, is_row: bool) -> set[int]:
     by_table: dict[int, list[tuple[int, set[int], frozenset[str], bool]]] = defaultdict(list)
     for place in inside:
         mark = marks[place]
-        if not mark.is_supported or mark.derived or mark.value.kind == "weekday" or _may_count_rows(mark, facts):
+        is_count = not is_row and _may_count_rows(mark, facts)
+        if not mark.is_supported or mark.derived or mark.value.kind == "weekday" or is_count:
             continue
         for table, rows in _rows(mark, facts).items():
             only = all(fact.row is not None and fact.row[0] == table for fact in mark.facts)

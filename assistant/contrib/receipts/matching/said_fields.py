@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from assistant.contrib.receipts.matching.facts import Fact, Facts
 from assistant.contrib.receipts.matching.units import words_of
 from assistant.contrib.receipts.matching.values import Value
 
+if TYPE_CHECKING:
+    from assistant.contrib.receipts.matching.matching import Mark
+
 # Characters before a value in which a word says what it is.
 MAX_BEFORE = 30
 MAX_MOMENTS = 200
-_BREAK = re.compile(r"[;\n|]|[.!?](?=\s)")
+_WORD_BEFORE = re.compile(r"\b([^\W\d_]{4,30})[ \u00a0]$")
+_BREAK = re.compile(r"[,;\n|]|[.!?](?=\s)|\b(?:and|und)\b", re.IGNORECASE)
 # What is said, and words of the names of fields that hold it.
 _FIELDS = {
     r"(?:over)?due|deadline|(?:über)?fällig": {"due", "deadline", "faellig", "fällig", "faelligkeit"},
@@ -41,24 +47,51 @@ class SaidFields:
 
     def fits(self, value: Value, fact: Fact) -> bool:
         """Return whether a moment may be meant: not if the words name another one that its object has."""
-        said = self._said(value) if len(self._fields.get(_object(fact), ())) > 1 else None
+        said = self._said(value) if self._fields else None
         if said is None or said & set(words_of(fact.field)):
             return True
-        return not any(said & set(words_of(field)) for field in self._fields[_object(fact)])
+        source, path = _object(fact)
+        while True:
+            if any(said & set(words_of(field)) for field in self._fields.get((source, path), ())):
+                return False
+            if not path:
+                return True
+            path = path.rpartition(".")[0]
 
     def _said(self, value: Value) -> set[str] | None:
-        """Return the words of fields of which the last word before a value speaks, or the one right behind it."""
+        """Return the words of fields of which the word right behind a value speaks, or the last before it."""
+        behind = self._prose[value.end :][:MAX_BEFORE].lstrip(" \u00a0")
+        right_behind = next((words for pattern, words in _CUES if pattern.match(behind)), None)
+        if right_behind is not None:
+            return right_behind
         start = max(0, value.start - MAX_BEFORE)
         before = _BREAK.split(self._prose[start : value.start])[-1]
-        last = (-1, None)
+        last: tuple[int, set[str] | None] = (-1, None)
         for pattern, words in _CUES:
             for found in pattern.finditer(before):
                 if found.start() > last[0]:
                     last = (found.start(), words)
-        if last[1] is not None:
-            return last[1]
-        behind = self._prose[value.end :].lstrip(" \u00a0") if value.kind == "number" else ""
-        return next((words for pattern, words in _CUES if pattern.match(behind)), None)
+        return last[1]
+
+
+def of_said_field(mark: Mark, said: SaidFields) -> Mark:
+    """Take from a date or time the facts of fields that the words before it do not mean."""
+    if mark.value.kind not in ("date", "time") or not mark.facts:
+        return mark
+    fitting = tuple(fact for fact in mark.facts if said.fits(mark.value, fact))
+    return replace(mark, facts=fitting, reason="" if fitting else "not_found")
+
+
+def of_field_before(mark: Mark, prose: str, facts: Facts) -> Mark:
+    """Take from a small number what is not of the field before it: "floor 2" is not said of two bookings."""
+    if not mark.value.is_small_count or not mark.facts:
+        return mark
+    before = _WORD_BEFORE.search(prose, max(0, mark.value.start - 32), mark.value.start)
+    if before is None or before[1].casefold() not in facts.number_fields:
+        return mark
+    said = before[1].casefold()
+    fitting = tuple(fact for fact in mark.facts if not fact.path or said in words_of(fact.field))
+    return replace(mark, facts=fitting, reason="" if fitting else "not_found")
 
 
 def _object(fact: Fact) -> tuple[int, str]:

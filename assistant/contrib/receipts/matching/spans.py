@@ -80,7 +80,7 @@ def _until_the_end(shown: Shown, facts: Facts, value: Value) -> Candidates:
 def _since(shown: Shown, facts: Facts, value: Value, said: SaidFields, *, is_near: bool) -> Candidates:
     """Yield how long ago moments are, or how far ahead."""
     # "In four days" is said of what is to come.
-    is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 6), value.start))
+    is_ahead = bool(words.AHEAD.search(shown.prose, max(0, value.start - 14), value.start))
     now = facts.now.replace(tzinfo=None)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     moments = facts.moments[:MAX_MOMENTS]

@@ -97,7 +97,8 @@ def _pattern() -> re.Pattern[str]:
         |(?P<national>(?<![\w+.,/-])0\d{{1,5}}(?:[ \u00a0/()-]{{1,2}}\d{{2,9}}){{1,4}}(?![\w]|[.,]\d))
         |(?P<dayfirst>(?<![\w.,])(?P<fd>\d{{1,2}})(?:st|nd|rd|th|\.)?[ \u00a0](?:of[ ])?
             (?P<fm>{month})\b(?:\.?,?[ \u00a0](?P<fy>\d{{4}}))?)
-        |(?P<monthfirst>\b(?P<mm>{month})\b\.?[ \u00a0](?P<md>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)
+        |(?P<monthfirst>\b(?P<mm>{month})\b\.?[ \u00a0](?P<md>\d{{1,2}})(?:st|nd|rd|th)?
+            (?![\w:]|[.,]\d|[ \u00a0]?(?:%|percent\b))
             (?:,?[ \u00a0](?P<my>\d{{4}})\b)?)
         |(?P<monthyear>\b(?P<om>{month})\b\.?,?[ \u00a0](?P<oy>\d{{4}})\b)
         |{spoken.PATTERN}

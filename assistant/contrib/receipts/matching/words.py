@@ -119,7 +119,7 @@ VOR = re.compile(r"\bvor\s*$", re.IGNORECASE)
 TIMES = re.compile(r"twice|thrice|\w+mal", re.IGNORECASE)
 EXAMPLE = re.compile(
     r"(?:\b(?:for example|for instance|e\.g\.|suppose|imagine|let[’']s say"
-    r"|zum beispiel|beispielsweise|angenommen)"
+    r"|zum beispiel|beispielsweise|angenommen(?=,))"
     r"|z\.\s?b\.|[,(]\s?say,)",
     re.IGNORECASE,
 )
@@ -134,7 +134,7 @@ ONE_IN = re.compile(
 )
 # A condition, up to what follows from it.
 CONDITION = re.compile(
-    r"(?:\b(?:if|suppose|assuming|provided|wenn|sofern|angenommen)\b|(?:^|[.,;]\s+)(?:falls|würden?|hätten?|sollten?|should|had)\b)"
+    r"(?:\b(?:if|suppose|assuming|provided|wenn|sofern|angenommen(?=,))\b|(?:^|[.,;]\s+)(?:falls|würden?|hätten?|sollten?|should|had)\b)"
     r"(?:(?!\b(?:you|he|she|it|they|we|there|i)"
     r"(?:['’](?:ll|d)| (?:will|would|gets?|can|could|may|must|have to))\b)[^,;.\n])*",
     re.IGNORECASE | re.MULTILINE,
@@ -231,7 +231,7 @@ DEADLINE = re.compile(
 REMAINING = re.compile(
     r"\b(?:left|remain\w*|rest|until the end|to go|noch|verbleib\w*|übrig\w*|restlich\w*|bis ende)\b", re.IGNORECASE
 )
-AHEAD = re.compile(r"\bin\s*$", re.IGNORECASE)
+AHEAD = re.compile(r"\b(?:in|within|after|innerhalb von|binnen|nach)\s*$", re.IGNORECASE)
 RELATIVE = {
     "today": 0, "heute": 0, "yesterday": -1, "gestern": -1, "tomorrow": 1, "morgen": 1, "vorgestern": -2,
     "übermorgen": 2,
@@ -274,7 +274,7 @@ def language_of(text: str) -> str:
 @cache
 def months() -> dict[str, int]:
     """Return the months by their names and short names in all languages, in small letters without a full stop."""
-    found: dict[str, int] = {"sept": 9}
+    found: dict[str, int] = {"sept": 9, "jänner": 1, "jän": 1}
     for language in LOCALES:
         locale = Locale(language)
         for form in ("format", "stand-alone"):
