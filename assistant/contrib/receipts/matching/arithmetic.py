@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from assistant.contrib.receipts.matching import words
 from assistant.contrib.receipts.matching.combining import (
     alone,
-    are_of_one_column,
+    are_of_one_list,
     are_of_two_rows,
     combined,
     constants_in,
@@ -324,7 +324,7 @@ class Arithmetic:
         key = (*firsts, None, *others[:MAX_BEFORE])
         if key not in self._made:
             tried = self._shown.steps.each(product(firsts, others))
-            pairs = (pair for pair in tried if not are_of_one_column(*pair))
+            pairs = (pair for pair in tried if not are_of_one_list(*pair))
             self._made[key] = [*paired(pairs), *alone(others)]
         return self._made[key]
 
@@ -399,7 +399,7 @@ class Arithmetic:
         return Results(
             one
             for first, second in self._shown.steps.each(pairs)
-            if not (first.is_group and second.is_group) and not are_of_one_column(first, second)
+            if not (first.is_group and second.is_group) and not are_of_one_list(first, second)
             for one in combined(first, second)
             if (one.name != "quotient" or one.unit is not NO_UNIT) and (one.name != "share" or one.unit == PERCENT)
         )

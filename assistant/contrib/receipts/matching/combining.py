@@ -28,7 +28,8 @@ def combined(first: Operand, second: Operand) -> Iterator[Result]:
     if is_count and (first.measure != second.measure or not first.measure):
         yield Result(a * b, NO_UNIT, "product", facts)
     if first.is_like(second):
-        if first.unit.dimension not in TEMPERATURES:
+        # A number and what it is part of make no sum.
+        if first.unit.dimension not in TEMPERATURES and not set(first.facts) & set(second.facts):
             yield Result(a + b, first.unit, "sum", facts)
         yield Result(a - b, first.unit, "difference", facts)
         if a and b and first.unit != PERCENT:
@@ -68,10 +69,13 @@ def are_of_two_rows(first: Operand, second: Operand) -> bool:
     return len(rows - {None}) > 1
 
 
-def are_of_one_column(first: Operand, second: Operand) -> bool:
-    """Whether two fields are the same one of two rows, which a sentence compares only if it names both."""
-    are_fields = "" not in (first.place, second.place)
-    return are_fields and first.measure == second.measure and are_of_two_rows(first, second)
+def are_of_one_list(first: Operand, second: Operand) -> bool:
+    """Whether two fields are of two rows of one list.
+
+    A sentence compares one field of two rows only if it names both, and with two fields of two rows nobody computes.
+    """
+    rows = {one.facts[0].row for one in (first, second) if len(one.facts) == 1 and one.place}
+    return len(rows) == 2 and None not in rows and len({row[0] for row in rows if row}) == 1
 
 
 def _is_for(one: Operand, other: Operand) -> bool:
