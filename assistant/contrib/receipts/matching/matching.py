@@ -387,8 +387,8 @@ def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, ro
     if derivations.counts.is_of_subject(place, mark.value):
         # "Iris has three of them" is said of her rows, and of no number in them.
         counts = derivations.counts.of(place, mark.value)
-        counted = next((one for one in counts if one[1] == mark.value.numbers[0]), None)
-        return _counted(mark, counted) if counted else replace(mark, facts=(), derived="", reason="not_found")
+        of_subject = next((one for one in counts if one[1] == mark.value.numbers[0]), None)
+        return _counted(mark, of_subject) if of_subject else replace(mark, facts=(), derived="", reason="not_found")
     if _is_more_than_there_are(mark, shown, rows):
         return replace(mark, facts=(), reason="not_found")
     if _may_be_count(mark):
