@@ -24,7 +24,13 @@ class Permitted:
     by_permission: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def tenants(self, permission: str = "") -> frozenset[int]:
-        """Return the tenants in which the person has a permission; without one, those that they administer."""
+        """Return the tenants in which the person has a permission; without one, those that they administer.
+
+        Raises:
+            ValueError: there is no such permission, so that nobody's custom role could ever allow it.
+        """
+        if permission and permission not in PERMISSIONS:
+            raise ValueError(f"There is no permission {permission!r}, only {', '.join(PERMISSIONS)}.")
         return self.administered | self.by_permission.get(permission, frozenset())
 
     @property

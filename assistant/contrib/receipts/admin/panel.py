@@ -19,7 +19,7 @@ from assistant.contrib.panel.admin.base.rooms import Link, show_in_room
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services.counting import KINDS, MAX_ANSWERS, MAX_LINES, answers_amiss, lines_by
 
-PERMISSION = "conversations"
+PERMISSION = "read_chats"
 DAYS = (7, 30, 90)
 TITLES = {
     "assistant": gettext_lazy("Assistant"),

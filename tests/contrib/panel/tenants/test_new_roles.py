@@ -10,7 +10,7 @@ from django.test import Client
 
 from assistant.models import AuditEntry, CustomRole
 from assistant.services.tenancy.custom_roles import PermissionLacking, make_role
-from assistant.services.tenancy.permissions import permitted_tenants
+from assistant.services.tenancy.permissions import Permitted, permitted_tenants
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_custom_roles import holder
 
@@ -62,3 +62,8 @@ def test_a_name_that_is_taken_is_not_offered(amys: Client, cast: Cast) -> None:
     CustomRole.objects.create(tenant=cast.acme, name="tools", tools=True, prompts=True)
     assert "tools" not in offered(amys, cast)
     assert "prompts" in offered(amys, cast)
+
+
+def test_a_permission_that_does_not_exist_is_a_mistake_of_the_page_that_asks_for_it() -> None:
+    with pytest.raises(ValueError, match="no permission 'conversations'"):
+        Permitted().tenants("conversations")
