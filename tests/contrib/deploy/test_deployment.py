@@ -57,6 +57,7 @@ CHECKOUT = DeploymentPlan(
     pages=("/",),
     uploads=(
         "/api/v1/tenants/*/attachments/",
+        "/api/v1/tenants/*/documents/",
         "/api/v1/tenants/*/assistants/*/runs/",
         "/v1/files",
         "/v1/chat/completions",
@@ -234,6 +235,7 @@ def test_all_that_the_process_takes_as_an_upload_may_pass_the_proxies() -> None:
     for path in (
         "/api/v1/tenants/acme/attachments/",
         "/api/v1/tenants/acme/assistants/support/runs/",
+        "/api/v1/tenants/acme/documents/",
         "/v1/files",
         "/v1/chat/completions",
         "/v1/responses",
