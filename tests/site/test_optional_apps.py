@@ -64,7 +64,7 @@ print([name for name, _ in tenant_events.event_choices() if name.startswith(("al
 print([*tenant_events._receivers, *loop_services._factories])
 print([kind for kind in retention_rules.kinds() if kind == "deliveries"])
 from assistant.services.tenancy import authentication, end_users
-print([*authentication._tokens, *scopes.SCOPES[3:], *[1 for _ in [0] if end_users.are_identified()]])
+print([*authentication._tokens, *scopes.SCOPES[4:], *[1 for _ in [0] if end_users.are_identified()]])
 from assistant.pages import added_parts
 from assistant.services.privacy import key_rotation
 from assistant.services.tenancy import sign_in_steps
