@@ -157,9 +157,9 @@ def as_web(*command: str, **env: str) -> None:
 ORDER = """
 from django.utils import timezone
 from assistant.models import Tenant
+from assistant.contrib.sent_requests.keeping import ERASE_JOB
 from assistant.services.jobs.jobs import schedule
-from assistant.services.privacy.daily_retention import RETENTION_JOB
-schedule(tenant_id={tenant}, name=RETENTION_JOB, key="", due_at=timezone.now())
+schedule(tenant_id={tenant}, name=ERASE_JOB, key="", due_at=timezone.now())
 """
 
 
