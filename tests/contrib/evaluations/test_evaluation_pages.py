@@ -231,6 +231,13 @@ def test_a_question_of_a_run_is_taken_to_a_test_chat_or_compared(amys: Client, c
     assert (case.question, case.conversation, len(case.recorded)) == ("How late?", run.conversation, 1)
 
 
+def test_a_run_that_began_with_no_question_leads_back_to_its_conversation(amys: Client, cast: Cast) -> None:
+    run = make_run(make_conversation(cast.amy, cast.support))
+    answer = amys.get(f"{LIST}try/{run.pk}/", follow=True)
+    assert answer.redirect_chain == [(f"/admin/assistant/conversation/{run.conversation_id}/change/", 302)]
+    assert "began with no question" in answer.content.decode()
+
+
 def test_tests_are_counted_apart_and_in_no_list_of_chats(amys: Client, cast: Cast) -> None:
     run = asked(cast, "Real?")
     test = make_conversation(cast.amy, cast.support, title="Tried", test_tools="stub")

@@ -63,10 +63,15 @@ def new_evaluation_view(request: HttpRequest, assistant: int) -> HttpResponse:
 
 def try_run_view(request: HttpRequest, run: int) -> HttpResponse:
     """Show the question of a run with what can be done with it on a draft: a test chat, or a comparison."""
-    found, question = _question(request, run)
+    found = _run(request, run)
     refused = gate(request, found.conversation)
     if refused is not None:
         return refused
+    question = question_of_run(run=found)
+    if question is None:
+        # The list of runs does not know it: that would take a query for each.
+        messages.info(request, _("This run began with no question that could be tried."))
+        return HttpResponseRedirect(reverse("admin:assistant_conversation_change", args=[found.conversation_id]))
     versions = found.assistant.prompt_versions.exclude(status=PromptVersion.Status.PUBLISHED).order_by("-number")
     if request.method == "POST":
         pk = request.POST.get("version", "")
@@ -97,8 +102,8 @@ def page_of(evaluation: Evaluation) -> str:
     return reverse("admin:assistant_evaluations_evaluation_change", args=[evaluation.pk])
 
 
-def _question(request: HttpRequest, pk: int) -> tuple[Run, Question]:
-    """Return a run with its question. Raises `Http404` unless the user may read it and write the prompts."""
+def _run(request: HttpRequest, pk: int) -> Run:
+    """Return a run. Raises `Http404` unless the user may read it and write the prompts."""
     rows = Run.objects.filter(pk=pk, tenant__in=tenants_of(request, PERMISSION))
     rows = rows.select_related("assistant__tenant", "conversation__tenant", "conversation__user")
     run = rows.first() if pk < 2**63 else None
@@ -106,10 +111,7 @@ def _question(request: HttpRequest, pk: int) -> tuple[Run, Question]:
         raise Http404("There is no such run.")
     if run.conversation.user_id != request.user.pk and not may_read_chats(request, run.assistant):
         raise Http404("There is no such run.")
-    question = question_of_run(run=run)
-    if question is None:
-        raise Http404("This run began with no question.")
-    return run, question
+    return run
 
 
 def _make(request: HttpRequest, assistant: Assistant, questions: list[Question], **options: Any) -> Evaluation | None:
