@@ -81,7 +81,8 @@ class FollowedNotice(ABC):
                 # A change may be reported twice: by this process, and by the message that it sends to all processes.
                 if found == told and not self._is_asked:
                     continue
-                told, self._is_asked = found, False
+                told = found
+                self._is_asked = False
                 await self.send(bare_frame(Custom(self.name, dict(found))))
         except OSError:  # the client has gone
             self._on_failure()

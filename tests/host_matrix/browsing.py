@@ -41,7 +41,8 @@ def look(url: str, report: Mapping[str, Any], pictures: Path) -> list[str]:
     """Return what went wrong in the browser."""
     broken: list[str] = []
     pictures.mkdir(parents=True, exist_ok=True)
-    places, cookies = report["places"], report["cookies"]
+    places = report["places"]
+    cookies = report["cookies"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         for part in (_chat, _widget):

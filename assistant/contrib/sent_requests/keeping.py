@@ -65,7 +65,8 @@ def keep_requests(*, tenant: Tenant, hours: int, actor: audit_trail.Actor, reaso
     if not 0 <= hours <= MAX_HOURS:
         raise ValueError(f"Choose 0 to {MAX_HOURS} hours.")
     now = timezone.now()
-    before, until = kept_until(tenant), now + timedelta(hours=hours) if hours else None
+    before = kept_until(tenant)
+    until = now + timedelta(hours=hours) if hours else None
     if until is None:
         Keeping.objects.filter(tenant=tenant).delete()
     else:

@@ -46,7 +46,8 @@ def add_listener(*, tenant_id: int, user_id: UserId, about: str, listener: Liste
     Args:
         about: the subject, a word such as `alarms`; other changes do not concern the listener.
     """
-    listeners, whose = _registries.get().listeners, (tenant_id, about, str(user_id))
+    listeners = _registries.get().listeners
+    whose = (tenant_id, about, str(user_id))
     listeners.setdefault(whose, set()).add(listener)
 
     def remove() -> None:

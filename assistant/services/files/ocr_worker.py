@@ -9,9 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 # The first line of a result, as in `pdf_worker`: a text follows, or why there is none.
-TEXT, TOO_MANY_PAGES, TOO_LONG, BROKEN, EMPTY, BOMB = "text", "scan_pages", "long", "broken", "no_words", "bomb"
+TEXT = "text"
+TOO_MANY_PAGES = "scan_pages"
+TOO_LONG = "long"
+BROKEN = "broken"
+EMPTY = "no_words"
+BOMB = "bomb"
 # Pictures of a page, and points of one of them: an A4 page at 600 dots per inch has 35 million.
-MAX_PICTURES, MAX_POINTS = 20, 40_000_000
+MAX_PICTURES = 20
+MAX_POINTS = 40_000_000
 # Each library would begin threads for all processors, which take address space.
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
 
@@ -29,7 +35,8 @@ def work(task: bytes) -> bytes:
     except MemoryError:
         raise
     except Exception:  # parsers of untrusted files may raise anything
-        outcome, text = BROKEN, ""
+        outcome = BROKEN
+        text = ""
     return f"{outcome}\n{text}".encode(errors="replace")
 
 

@@ -40,14 +40,20 @@ MAX_SCANNED_PAGES = 100
 _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
 # Readers run at a lower priority than the server's event loop.
 _NICENESS = 10
-_PDF, _OFFICE, _OCR = Path(pdf_worker.__file__), Path(office_worker.__file__), Path(ocr_worker.__file__)
+_PDF = Path(pdf_worker.__file__)
+_OFFICE = Path(office_worker.__file__)
+_OCR = Path(ocr_worker.__file__)
 # What they import in their processes.
 _PACKAGES = {
     _PDF: ("pypdf",),
     _OFFICE: ("mammoth", "python_calamine", "markdownify"),
     _OCR: ("pypdf", "rapidocr", "onnxruntime", "PIL"),
 }
-SLOW, MEMORY, BUSY, QUOTA, SCAN = "slow", "memory", "busy", "quota", "scan"
+SLOW = "slow"
+MEMORY = "memory"
+BUSY = "busy"
+QUOTA = "quota"
+SCAN = "scan"
 # By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
     SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),

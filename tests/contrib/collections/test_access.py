@@ -296,7 +296,8 @@ def test_a_collection_with_documents_is_not_deleted_and_goes_with_its_tenant(cas
 def test_a_collection_that_code_gives_an_assistant_is_for_nobody_once_that_is_deleted(
     cast: Cast, merger: Document
 ) -> None:
-    legal, board = make_assistant(cast.acme, "legal"), make_assistant(cast.acme, "board")
+    legal = make_assistant(cast.acme, "legal")
+    board = make_assistant(cast.acme, "board")
     first = put(cast.acme, merger)
     first.assistants.add(legal)
     assert Collection.objects.get(pk=first.pk).for_chosen_assistants

@@ -103,7 +103,8 @@ def test_members_are_told_the_same_whatever_is_there(cast: Cast, amy: Caller, co
     amy("post", f"collections/{pk}/documents/", {"documents": [contract.pk]})
     alice = Caller(cast.acme, cast.alice, scopes=SCOPES)
     for path in ("collections/", "collections/{}/", "collections/{}/documents/", f"documents/{contract.pk}/"):
-        there, nowhere = alice.get(path.format(pk)), alice.get(path.format(2**40))
+        there = alice.get(path.format(pk))
+        nowhere = alice.get(path.format(2**40))
         assert (there.status_code, there.content) == (403, nowhere.content)
         assert b"Contract" not in there.content
     assert alice("delete", f"documents/{contract.pk}/").status_code == 403

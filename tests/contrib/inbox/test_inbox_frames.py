@@ -38,7 +38,8 @@ async def until(socket: Socket, wanted: list[str]) -> Any:
 async def test_every_window_hears_that_an_answer_runs_and_is_new_until_one_has_seen_it(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    url, gate = uvicorn_server.url, fake_provider.gate()
+    url = uvicorn_server.url
+    gate = fake_provider.gate()
     fake_provider.reply(chunks=["One ", gate, "two."])
     async with (
         open_socket(url, user=cast.alice) as asking,

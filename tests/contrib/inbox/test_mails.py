@@ -118,7 +118,8 @@ def test_nobody_is_written_to_who_should_not_be(cast: Cast, settings: Any, reaso
 def test_a_message_that_could_not_be_sent_is_tried_again_later(cast: Cast, settings: Any) -> None:
     wait(cast)
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    settings.EMAIL_HOST = "127.0.0.1"
+    settings.EMAIL_PORT = 1
     assert sent() == 0
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     assert sent() == 0  # not at once

@@ -61,7 +61,8 @@ def test_an_approval_that_a_host_with_an_older_time_asks_for_is_of_now(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, behind: float
 ) -> None:
     asked = ToolOutcome(Call("d", "pay", "{}"), "awaiting_approval", "")
-    member, real = member_of(cast.alice, "acme"), timezone.now
+    member = member_of(cast.alice, "acme")
+    real = timezone.now
     monkeypatch.setattr(timezone, "now", lambda: real() - timedelta(seconds=behind))
     record_call_end(member=member, outcomes=[asked])
     monkeypatch.undo()

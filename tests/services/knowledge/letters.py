@@ -15,7 +15,8 @@ _LETTERS = {
     " ": ("00000",) * 7,
 }
 # Points of a side of one of a letter's dots, and dots around the text.
-_DOT, _EDGE = 8, 12
+_DOT = 8
+_EDGE = 12
 _ROWS = 7
 
 

@@ -15,7 +15,8 @@ from assistant.services.jobs import jobs
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.guards.tenant_paths import tenant_models
 
-ROW_JOB, SOURCE_JOB = "knowledge_sources.row", "knowledge_sources.sync"
+ROW_JOB = "knowledge_sources.row"
+SOURCE_JOB = "knowledge_sources.sync"
 # Of a job's key.
 _MAX_KEY = 100
 
@@ -30,7 +31,8 @@ def connect() -> None:
 def _changed(*, instance: Any, raw: bool = False, **_: Any) -> None:
     if raw:
         return
-    label, key = instance._meta.label, str(instance.pk)
+    label = instance._meta.label
+    key = str(instance.pk)
     name = f"{label} {key}"
     if len(name) > _MAX_KEY:
         return  # the next look at all rows finds it

@@ -23,7 +23,8 @@ from assistant.services.text import format_timestamp
 from assistant.services.toolpolicy.titles import titles_of
 
 # How many entries a client gets of each state, and how many runs are looked at for answers that are new.
-MAX_ENTRIES, MAX_LOOKED_AT = 50, 200
+MAX_ENTRIES = 50
+MAX_LOOKED_AT = 200
 MAX_ABOUT = 200
 State = Literal["running", "needs", "new"]
 _ENDED = (Run.Status.FINISHED, Run.Status.FAILED, Run.Status.INTERRUPTED)
