@@ -60,7 +60,12 @@ def unknown_library_names(chosen: Iterable[str]) -> list[str]:
 def is_family_on(family: str) -> bool:
     """Return whether `ASSISTANT_LIBRARY` names a family of the library, or a tool of it."""
     chosen = set(settings.ASSISTANT_LIBRARY)
-    return bool(chosen & {family, ALL}) or any(tool.name in chosen for tool in discover([_modules()[family]]))
+    modules = _modules()
+    if chosen & {family, ALL}:
+        return True
+    # The family's module is imported only if single tools are named.
+    tools = discover([modules[family]]) if chosen - {*modules, NONE} else []
+    return any(tool.name in chosen for tool in tools)
 
 
 def library_families() -> tuple[str, ...]:

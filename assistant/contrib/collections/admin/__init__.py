@@ -1,5 +1,10 @@
-"""Collections in the admin, and what the control panel shows of them."""
+"""Collections in the admin, and what the control panel shows of them; registered only if documents can be searched."""
 
-from assistant.contrib.collections.admin import collections
+from django.contrib import admin
 
-__all__ = ["collections"]
+from assistant.admin.base.late_pages import late_page
+from assistant.contrib.collections.models import Collection
+from assistant.services.toolpolicy.catalogue import is_family_on
+
+if is_family_on("knowledge"):
+    admin.site.register(Collection, late_page("assistant.contrib.collections.admin.collections.CollectionAdmin"))  # type: ignore[arg-type]  # called as a class

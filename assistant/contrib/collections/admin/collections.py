@@ -1,4 +1,4 @@
-"""The page of collections: who may read each, and what is in it; registered only if documents can be searched."""
+"""The page of collections: who may read each, and what is in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.contrib.collections.models import CollectedDocument, Collection
 from assistant.contrib.collections.services.placing import place_documents
 from assistant.models import Document, Membership
-from assistant.services.toolpolicy.catalogue import is_family_on
 
 
 class CollectionForm(TenantForm):
@@ -106,7 +105,3 @@ class CollectionAdmin(TenantScopedAdmin):
         before, after = set(_documents_of(row)), {document.pk for document in form.cleaned_data["documents"]}
         for documents, collection in ((after - before, row), (before - after, None)):
             place_documents(tenant=row.tenant, document_ids=documents, collection=collection, actor=request.user)
-
-
-if is_family_on("knowledge"):
-    admin.site.register(Collection, CollectionAdmin)

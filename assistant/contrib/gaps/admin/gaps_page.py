@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import select_template
@@ -32,7 +32,6 @@ from assistant.contrib.gaps.services.reports import (
 )
 from assistant.models import Document, Tenant
 from assistant.services.knowledge.labels import LEAST
-from assistant.services.toolpolicy.catalogue import is_family_on
 
 # Besides being a tenant's admin: questions are out of conversations.
 PERMISSION = "read_chats"
@@ -185,7 +184,3 @@ def _take(request: HttpRequest, tenant: Tenant) -> None:
 
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
-
-
-if is_family_on("knowledge"):
-    admin.site.register(OpenQuestion, GapsAdmin)

@@ -10,8 +10,6 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
-from assistant.contrib.gaps.models import QuestionLabel
-from assistant.services.toolpolicy.catalogue import is_family_on
 
 
 class QuestionLabelAdmin(TenantScopedAdmin):
@@ -29,7 +27,3 @@ class QuestionLabelAdmin(TenantScopedAdmin):
     @admin.display(description=gettext_lazy("answered by"))
     def answer(self, obj: Any) -> str:
         return str(obj.document) if obj.document is not None else _("no document")
-
-
-if is_family_on("knowledge"):
-    admin.site.register(QuestionLabel, QuestionLabelAdmin)
