@@ -8,7 +8,6 @@ from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError
-from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.tenancy.api_keys import revoke_api_keys
@@ -32,8 +31,6 @@ __all__ = [
     "edit_draft",
     "erase_tenant",
     "erase_user",
-    "export_tenant",
-    "export_user",
     "publish_prompt",
     "revoke_api_keys",
     "set_role",

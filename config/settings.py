@@ -122,6 +122,7 @@ INSTALLED_APPS = [
     "assistant.contrib.gaps",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
+    "assistant.contrib.data_exports",
     "assistant.contrib.shares",
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",

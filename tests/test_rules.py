@@ -109,7 +109,7 @@ ALLOWED = {
     (QUERY, "assistant/services/tenancy/end_users.py:is_end_user"): "an end user, who is of one tenant alone",
     (QUERY, "assistant/services/privacy/erasure.py:count_tenant"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:erase_tenant"): LEAVING,
-    (QUERY, "assistant/services/privacy/data_export.py:export_user"): LEAVING,
+    (QUERY, "assistant/contrib/data_exports/exports.py:export_user"): LEAVING,
     (QUERY, "assistant/services/assistants/configuration.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/contrib/insights/services/summing.py:claim_tenants"): ALL_TENANTS,
     (QUERY, "assistant/services/files/attachments.py:delete_forgotten"): ALL_TENANTS,

@@ -1,12 +1,9 @@
-"""Shared code of the commands that export and delete a tenant's or a user's data."""
+"""Shared code of the commands that delete, and those that export, a tenant's or a user's data."""
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -57,30 +54,6 @@ def show(command: BaseCommand, counts: Mapping[str, int]) -> None:
     """Print the number of rows of each kind."""
     for label, number in sorted(counts.items()):
         command.stdout.write(f"{number:>8}  {label}")
-
-
-def write_export(path: Path, export: Callable[[IO[bytes]], dict[str, int]]) -> dict[str, int]:
-    """Let `export` write a new file that only its owner can read; after a failure there is none.
-
-    Raises:
-        CommandError: the file exists already or cannot be written.
-    """
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        if path.exists():
-            raise FileExistsError(f"The file {path} exists already.")
-        with unfinished.open("xb") as file:
-            unfinished.chmod(0o600)
-            counts = export(file)
-            file.flush()
-            os.fsync(file.fileno())
-        # Unlike `rename`, this does not replace a file that was made meanwhile.
-        os.link(unfinished, path)
-    except OSError as exc:
-        raise CommandError(str(exc)) from exc
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return counts
 
 
 def confirm(options: Mapping[str, Any], name: str) -> None:

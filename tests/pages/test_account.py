@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
-from zipfile import ZipFile
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -13,7 +9,6 @@ from django.utils import translation
 from pytest_django.fixtures import Settings
 
 from assistant.models import PersonSettings
-from assistant.services.privacy.data_export import export_user
 from assistant.services.privacy.erasure import erase_user
 from tests.base import PASSWORD, Cast
 
@@ -133,16 +128,7 @@ def test_who_has_no_password_is_offered_none(visit: Client, alice: User) -> None
     assert visit.get(f"{PAGE}password/").headers["Location"] == PAGE
 
 
-def test_the_settings_are_exported_and_erased_with_the_person(visit: Client, cast: Cast) -> None:
+def test_the_settings_are_erased_with_the_person(visit: Client, cast: Cast) -> None:
     save(visit, name="Alice A.", theme="dark")
-    file = io.BytesIO()
-    export_user(user=cast.alice, actor=None, to=file)
-    (line,) = ZipFile(file).read("assistant.PersonSettings.jsonl").splitlines()
-    assert json.loads(line) == {
-        "user_id": cast.alice.pk,
-        "name": "Alice A.",
-        "language": "",
-        "theme": "dark",
-    }
     erase_user(user=cast.alice, actor=None)
     assert not PersonSettings.objects.exists()

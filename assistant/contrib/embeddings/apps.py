@@ -23,9 +23,7 @@ class EmbeddingsConfig(OptionalApp):
         from assistant.contrib.embeddings.services import changes
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.rankings import rank_with
-        from assistant.services.privacy.data_export import leave_out
 
         rank_with("assistant.contrib.embeddings.services.ranking.rank_each")
         jobs.handled_in("assistant.contrib.embeddings.services.filling")
-        leave_out("assistant_embeddings.PassageVector.vector")
         changes.connect()

@@ -92,6 +92,8 @@ class EmbeddingIndex(models.Model):
 class PassageVector(models.Model):
     """The meaning of a passage, as an encoder has put it: never changed, and deleted with its passage."""
 
+    left_out_of_exports = ("vector",)
+
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     index = models.ForeignKey(EmbeddingIndex, on_delete=models.CASCADE, related_name="vectors")
     passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="+")

@@ -1,1 +1,1 @@
-"""Export, erasure, retention and key rotation."""
+"""Erasure, retention and key rotation."""

@@ -1,5 +1,5 @@
 """`manage.py export_tenant`: the short name of `assistant_export_tenant`."""
 
-from assistant.management.commands.assistant_export_tenant import Command
+from assistant.contrib.data_exports.management.commands.assistant_export_tenant import Command
 
 __all__ = ["Command"]

@@ -1,5 +1,5 @@
 """`manage.py export_user`: the short name of `assistant_export_user`."""
 
-from assistant.management.commands.assistant_export_user import Command
+from assistant.contrib.data_exports.management.commands.assistant_export_user import Command
 
 __all__ = ["Command"]

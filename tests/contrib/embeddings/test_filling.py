@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from assistant.contrib.data_exports.exports import export_tenant
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
@@ -27,7 +28,6 @@ from assistant.services.jobs import jobs
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.fusion import search_fused
 from assistant.services.knowledge.reach import whole_reach
-from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.ownership import deletable_models
 from tests.base import Cast
 from tests.contrib.embeddings import encoding

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 from prometheus_client import REGISTRY
 
+from assistant.contrib.data_exports.exports import export_tenant, export_user
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services import tying
 from assistant.contrib.receipts.services.reading import shown_receipts
@@ -17,7 +18,6 @@ from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.models import Assistant, Conversation, Retention, Run, Tenant
 from assistant.providers.scripted import ScriptedModel
 from assistant.services.conversations.conversations import delete_conversation
-from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.tenancy.members import Member, find_member

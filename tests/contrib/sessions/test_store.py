@@ -12,12 +12,12 @@ import pytest
 from django.utils import timezone
 
 from assistant.client import ChatClient, InMemoryStore, Message, ToolCall, sessions
+from assistant.contrib.data_exports.exports import export_user
 from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.contrib.sessions.models import MAX_KIND, StoredEvent
 from assistant.contrib.sessions.store import DjangoStore
 from assistant.models import Membership, Retention, Tenant
 from assistant.providers import ScriptedModel
-from assistant.services.privacy.data_export import export_user
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.privacy.retention import apply_retention

@@ -14,11 +14,11 @@ from pytest_django.fixtures import Settings
 
 from assistant.contrib.bundles.services.parts import added_parts
 from assistant.contrib.bundles.services.target import Target
+from assistant.contrib.data_exports.exports import export_user
 from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.contrib.timed.models import Alarm, PersonAlarms, Schedule, ScheduleRun, TenantAlarms
 from assistant.models import AuditEntry, Retention, Tenant
 from assistant.optional_apps import own_models
-from assistant.services.privacy.data_export import export_user
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.privacy.retention import apply_retention

@@ -1,9 +1,7 @@
-"""Waiting calls elsewhere: what a tool may return, other callers, exports and retention."""
+"""Waiting calls elsewhere: what a tool may return, other callers, and retention."""
 
 from __future__ import annotations
 
-import io
-import zipfile
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +11,6 @@ from django.utils import timezone
 from assistant.client import ChatClient
 from assistant.models import PendingCall, Run, ToolCall
 from assistant.providers import ScriptedModel
-from assistant.services.privacy.data_export import export_tenant
 from assistant.services.privacy.retention import apply_retention
 from assistant.toolkit import InvalidTool, Pending
 from assistant.toolkit.testing import ToolTester
@@ -62,15 +59,6 @@ def test_a_tool_is_tested_with_a_callback() -> None:
 def test_a_client_without_a_server_refuses_a_tool_that_waits() -> None:
     with pytest.raises(InvalidTool, match="waits for results from outside"):
         ChatClient(model=ScriptedModel(["Hi"]), tools=[ask_bank])
-
-
-@pytest.mark.django_db
-def test_an_export_has_the_call_and_not_its_token(cast: Cast) -> None:
-    waiting(cast)
-    export_tenant(tenant=cast.acme, actor=None, to=(to := io.BytesIO()))
-    with zipfile.ZipFile(to) as archive:
-        line = archive.read("assistant.PendingCall.jsonl").decode()
-    assert "the bank" in line and "hashed" not in line
 
 
 @pytest.mark.django_db

@@ -16,16 +16,17 @@ from django.utils import timezone
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from assistant.contrib.data_exports.exports import export_tenant, export_user
 from assistant.models import Attachment, Conversation, Message, Provider, Retention, Run
-from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.retention import apply_retention
 from tests.api.calling import key_of
 from tests.base import Cast
+from tests.contrib.data_exports.test_exports import archive_of
 from tests.contrib.openai_api.test_completions import client_of
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.services.privacy.test_erasure_and_export import archive_of, found_in
+from tests.services.privacy.test_erasure import found_in
 from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,10 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from assistant.contrib.data_exports.exports import export_tenant
+from assistant.contrib.data_exports.management.export_files import write_export
 from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
-from assistant.management.privacy_commands import add_actor, find_actor, show, write_export
-from assistant.services.privacy.data_export import export_tenant
+from assistant.management.privacy_commands import add_actor, find_actor, show
 
 
 class Command(OperatorCommand):

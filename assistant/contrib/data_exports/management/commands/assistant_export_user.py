@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from assistant.contrib.data_exports.exports import export_user
+from assistant.contrib.data_exports.management.export_files import write_export
 from assistant.management.operator import OperatorCommand
-from assistant.management.privacy_commands import add_actor, add_subject, find_actor, find_subject, show, write_export
-from assistant.services.privacy.data_export import export_user
+from assistant.management.privacy_commands import add_actor, add_subject, find_actor, find_subject, show
 
 
 class Command(OperatorCommand):

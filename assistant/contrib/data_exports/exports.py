@@ -44,15 +44,8 @@ ALLAUTH_SECRETS = frozenset(
 )
 # Parts of these that are exported nevertheless: the names of passkeys.
 READ_FROM_SECRETS = {AUTHENTICATOR: {"name": KeyTextTransform("name", "data")}}
-# What optional apps leave out: values that are computed from others and that nobody reads.
-_left_out: set[str] = set()
 CHUNK_ROWS = 500
 Tables = dict[type[models.Model], models.QuerySet[Any]]
-
-
-def leave_out(field: str) -> None:
-    """Leave a field of an optional app out of exports, by the label of its model and its name."""
-    _left_out.add(field)
 
 
 def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
@@ -120,9 +113,15 @@ def _omitted_fields(model: type[models.Model]) -> list[str]:
         field.name
         for field in model._meta.concrete_fields
         if isinstance(field, EncryptedTextField | models.BinaryField)
-        or f"{model._meta.label}.{field.name}" in HASH_FIELDS | OPAQUE_FIELDS | ALLAUTH_SECRETS | _left_out
+        or f"{model._meta.label}.{field.name}" in HASH_FIELDS | OPAQUE_FIELDS | ALLAUTH_SECRETS
+        or _is_left_out(model, field)
         or (model is get_user_model() and field.name == "password")
     ]
+
+
+def _is_left_out(model: type[models.Model], field: models.Field[Any, Any]) -> bool:
+    """Return whether the model of an app says that nobody reads a field, as one that is computed from others."""
+    return field.name in getattr(model, "left_out_of_exports", ())
 
 
 def _host_values(one: Any) -> dict[str, Any]:
@@ -139,7 +138,7 @@ def _values(row: models.Model) -> dict[str, Any]:
     without = row.get_deferred_fields()
     values = {f.attname: getattr(row, f.attname) for f in row._meta.concrete_fields if f.attname not in without}
     with_files = (f for f in row._meta.concrete_fields if isinstance(f, models.BinaryField | models.FileField))
-    binary = [f for f in with_files if f"{row._meta.label}.{f.name}" not in _left_out]
+    binary = [f for f in with_files if not _is_left_out(type(row), f)]
     read = {name: getattr(row, name) for name in READ_FROM_SECRETS.get(row._meta.label, {})}
     return values | read | {field.attname: _path(row, field) for field in binary}
 
@@ -152,7 +151,7 @@ def _binaries(
     model: type[models.Model], rows: models.QuerySet[Any]
 ) -> Iterator[tuple[models.Model, models.Field[Any, Any]]]:
     binary = (field for field in model._meta.concrete_fields if isinstance(field, models.BinaryField))
-    fields = [field for field in binary if f"{model._meta.label}.{field.name}" not in _left_out]
+    fields = [field for field in binary if not _is_left_out(model, field)]
     if fields:
         for row in rows.order_by("pk").iterator(chunk_size=10):
             yield from ((row, field) for field in fields)

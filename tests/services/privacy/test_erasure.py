@@ -1,4 +1,4 @@
-"""Export and erasure of tenants and users: complete, and no table, file or event log has a trace afterwards."""
+"""Erasure of tenants and users: complete, and no table, file or event log has a trace afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 import redis
@@ -25,7 +24,6 @@ from django.test import Client
 
 from assistant.contrib.end_users.models import EndUser
 from assistant.contrib.end_users.services.tokens import save_end_user
-from assistant.management.privacy_commands import write_export
 from assistant.models import AuditEntry, Conversation, Message, Tenant, ToolCall, ToolFile, UsageEntry
 from assistant.models.people import PersonSettings
 from assistant.models.signin import SignInCount, SignInDevice
@@ -34,12 +32,11 @@ from assistant.models.toolblocks import ToolBlock
 from assistant.services.eventlog import configured
 from assistant.services.eventlog.file import SUFFIX
 from assistant.services.privacy import erasure
-from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.tenancy import audit_trail
 from tests.base import Cast
-from tests.factories import make_conversation, make_member, make_message, make_run
+from tests.factories import make_conversation, make_member, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
 from tests.redis_log import STREAM
 
@@ -249,53 +246,14 @@ def test_event_logs_on_the_disk_are_deleted(cast: Cast, tmp_path: Path, monkeypa
     assert [path.stem for path in tmp_path.iterdir()] == [str(hers.pk)]
 
 
-def archive_of(export: Any, **who: Any) -> dict[str, str]:
-    file = io.BytesIO()
-    export(to=file, **who)
-    with ZipFile(file) as archive:
-        return {name: archive.read(name).decode() for name in archive.namelist()}
-
-
-def test_an_export_of_a_tenant_is_complete_without_secrets(planted: Cast) -> None:
-    found = archive_of(export_tenant, tenant=planted.acme, actor=planted.root)
-    for model in owned_models(Tenant):
-        rows = model._base_manager.count() if model._meta.label != "assistant.Assistant_delegates" else 0
-        assert not rows or found[f"{model._meta.label}.jsonl"], model
-    assert CANARY in found["assistant.Message.jsonl"]
-    assert "mallory" not in "".join(found.values())
-    assert planted.alice.email in found["auth.User.jsonl"]
-    assert "api_key" not in found["assistant.Provider.jsonl"] and "secrets" not in found["assistant.ToolSetting.jsonl"]
-    assert "hashed" not in found["assistant.ApiKey.jsonl"] and "password" not in found["auth.User.jsonl"]
-    (path,) = [name for name in found if name.startswith("assistant.ToolFile/")]
-    assert found[path] == CANARY
-    assert json.loads(found["manifest.json"])["rows"]["assistant.Tenant"] == 1
-    assert AuditEntry.objects.get(action="tenant.export").actor == planted.root
-
-
-def test_an_export_of_a_user_has_all_their_rows_and_no_others(cast: Cast) -> None:
-    mine, hers = (make_conversation(user, cast.support, title=f"of {user}") for user in (cast.alice, cast.amy))
-    for thread in (mine, hers):
-        make_message(thread, content=f"said by {thread.user}", run=make_run(thread))
-    found = archive_of(export_user, user=cast.alice, actor=cast.root)
-    assert "said by alice" in found["assistant.Message.jsonl"]
-    assert str(mine.pk) in found["assistant.Run.jsonl"]
-    assert "amy" not in "".join(found.values())
-
-
-def test_the_commands_name_errors_and_ask_for_confirmation(
-    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_name_errors_and_ask_for_confirmation(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     for words, named in (
         (["assistant_delete_tenant", "nowhere", "--by", "root"], "nowhere"),
         (["assistant_delete_tenant", "acme", "--by", "amy"], "superuser"),
         (["assistant_delete_user", "--by", "root"], "--end-user"),
         (["assistant_delete_user", "nobody", "--by", "root"], "nobody"),
         (["assistant_delete_user", "root", "--by", "root"], "yourself"),
-        (
-            ["assistant_export_user", "--end-user", "acme", "x", "--by", "root", "--file", str(tmp_path / "x")],
-            "no end user",
-        ),
-        (["assistant_export_tenant", "acme", "--by", "root", "--file", str(tmp_path)], "exists"),
+        (["assistant_delete_user", "--end-user", "acme", "x", "--by", "root"], "no end user"),
     ):
         with pytest.raises(CommandError, match=named):
             run(*words)
@@ -305,34 +263,6 @@ def test_the_commands_name_errors_and_ask_for_confirmation(
     monkeypatch.setattr("builtins.input", lambda _: "globex")
     run("assistant_delete_tenant", "globex", "--by", "root")
     assert not Tenant.objects.filter(slug="globex").exists()
-
-
-def test_only_its_owner_can_read_an_export(cast: Cast, tmp_path: Path) -> None:
-    file = tmp_path / "alice.zip"
-    assert "assistant.Membership" in run("assistant_export_user", "alice", "--by", "root", "--file", str(file))
-    assert file.stat().st_mode & 0o077 == 0
-
-
-def test_an_export_that_fails_leaves_no_file(cast: Cast, tmp_path: Path) -> None:
-    def fail(file: Any) -> dict[str, int]:
-        file.write(b"half of it")
-        raise OSError("the disk is full")
-
-    with pytest.raises(CommandError, match="disk is full"):
-        write_export(tmp_path / "alice.zip", fail)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_export_replaces_no_file_that_was_made_meanwhile(tmp_path: Path) -> None:
-    file = tmp_path / "alice.zip"
-
-    def overtaken(_: Any) -> dict[str, int]:
-        file.write_text("another's")
-        return {}
-
-    with pytest.raises(CommandError, match="exists"):
-        write_export(file, overtaken)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("alice.zip", "another's")]
 
 
 def test_an_interrupted_deletion_continues(planted: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
