@@ -10,19 +10,20 @@ from django.forms import Media
 from django.forms.widgets import Script
 from django.utils.translation import gettext as _
 
-from assistant.contrib.data.services.plans import plans
 from assistant.contrib.data.services.shown_rows import ask_url
+from assistant.contrib.data.services.tenant_conditions import problem_of_path
+from assistant.optional_apps import labels
 
 
 def add_ask_links() -> None:
-    """Let the pages of exposed models link to a new conversation about their row, for those who are members.
+    """Let the pages of models that lead to a tenant link to a new conversation about their row, where it is exposed.
 
-    Called when all pages are registered. The pages are the project's own classes, whose templates may come before this
-    app's, so a script puts the link beside the page's tools.
+    Called when all pages are registered; what is exposed changes later. The pages are the project's own classes, whose
+    templates may come before this app's, so a script puts the link beside the page's tools.
     """
-    for plan in plans():
-        page = admin.site._registry.get(plan.model)
-        if page is not None and not plan.problem and not hasattr(page.render_change_form, "__wrapped__"):
+    for model, page in admin.site._registry.items():
+        is_ours = model._meta.app_label in labels()
+        if not is_ours and not problem_of_path(model) and not hasattr(page.render_change_form, "__wrapped__"):
             page.render_change_form = _with_link(page.render_change_form)  # type: ignore[method-assign]
 
 

@@ -18,7 +18,12 @@ MAX_DEPTH = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """What `expose` was told about one model; the attributes are its arguments."""
+    """What is said about one model: the arguments of `expose`, and what operators add in the room *Data*.
+
+    Attributes:
+        wording: what columns are, by their names, and what tools do, by `tools.find`, `tools.get`, `tools.summarise`.
+        is_withdrawn: whether an operator has switched the model off.
+    """
 
     model: Any
     fields: tuple[str, ...]
@@ -38,6 +43,12 @@ class Exposure:
     description: str = ""
     end_users: bool = False
     untrusted: bool = False
+    wording: tuple[tuple[str, str], ...] = ()
+    is_withdrawn: bool = False
+
+    def worded(self, name: str) -> str:
+        """Return an operator's words for a column or tool; "" if there are none."""
+        return dict(self.wording).get(name, "")
 
 
 _declared: list[Exposure] = []

@@ -31,6 +31,28 @@ class ReachReview(models.Model):
         return f"{self.created_at:%Y-%m-%d %H:%M} UTC"
 
 
+class ExposedModel(models.Model):
+    """What operators have ticked of one of the project's models, in the room *Data*, for all tenants."""
+
+    row_model = models.CharField(_("model"), max_length=200, unique=True)
+    is_offered = models.BooleanField(_("offered"), default=False)
+    fields = models.JSONField(_("columns"), default=list)
+    filters = models.JSONField(_("found by"), default=list)
+    personal = models.JSONField(_("personal"), default=list)
+    description = models.CharField(_("what the rows are"), max_length=500, blank=True)
+    wording = models.JSONField(
+        _("wording"), default=dict, help_text=_("What columns are, by their names, and what the tools do.")
+    )
+
+    class Meta:
+        verbose_name = _("exposed model")
+        verbose_name_plural = _("exposed models")
+        ordering = ["row_model"]
+
+    def __str__(self) -> str:
+        return self.row_model
+
+
 class RowDocument(models.Model):
     """A document that a `KnowledgeSource` has made of a row of the project: only who may see the row finds it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from django.apps import apps
@@ -88,6 +88,17 @@ def registry() -> Registry:
     if _registry is None:
         raise LookupError("the tools are discovered when Django's apps are ready")
     return _registry
+
+
+def replace_tools(names: Collection[str], tools: Iterable[Tool]) -> None:
+    """Put tools in the place of those of some names, for an app whose tools change while the process runs.
+
+    Raises:
+        InvalidTool: a name is that of another tool.
+    """
+    global _registry  # noqa: PLW0603 - see above
+    kept = [tool for tool in registry() if tool.name not in names]
+    _registry = Registry([*kept, *tools])
 
 
 @contextmanager

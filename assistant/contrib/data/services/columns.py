@@ -55,6 +55,7 @@ class Column:
         field: the field with the values; of a foreign key the one that it refers to.
         own_field: the field of this name.
         relations: those on the way to it; a foreign key itself is one too.
+        wording: what an operator says that it is, instead of its name and help text.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Column:
     kind: Kind
     relations: tuple[Relation, ...]
     is_personal: bool
+    wording: str = ""
 
     @property
     def is_own(self) -> bool:

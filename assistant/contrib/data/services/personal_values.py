@@ -44,7 +44,6 @@ def goes_outside(tool: Tool, *, is_remote: bool = False) -> bool:
     return is_remote or bool(tool.open_world) or bool(tool.destinations) or is_unknown
 
 
-@cache
 def _personal_columns() -> Mapping[str, frozenset[str]]:
     """Return the names of personal columns by the tools whose results have them."""
     found: dict[str, frozenset[str]] = {}
@@ -63,9 +62,10 @@ def _view_tools() -> frozenset[str]:
 def _read_values(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
     """Yield the personal values in the results of this app's tools, in lower case, with their columns."""
     tools = {call.id: call.name for message in messages for call in message.tool_calls}
+    columns = _personal_columns()
     for message in messages:
         tool = tools.get(message.tool_call_id or "", "")
-        names = _personal_columns().get(tool, frozenset())
+        names = columns.get(tool, frozenset())
         is_of_view = tool in _view_tools()
         if message.role != "tool" or not (names or is_of_view):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -14,8 +14,9 @@ from django.utils.module_loading import import_string
 from django.utils.text import slugify
 from django.utils.translation import override
 
-from assistant.contrib.data.exposing import Exposure, declared
+from assistant.contrib.data.exposing import Exposure
 from assistant.contrib.data.services.columns import Column, column_of, looks_secret
+from assistant.contrib.data.services.exposures import exposures
 from assistant.contrib.data.services.tenant_conditions import is_tenantless, problem_of_path, shown_path
 from assistant.toolkit import InvalidTool
 
@@ -89,7 +90,7 @@ def plans() -> tuple[Plan, ...]:
     Raises:
         InvalidTool: `expose` names a column, a manager or an order that does not exist.
     """
-    return tuple(plan_of(exposure) for exposure in declared())
+    return tuple(plan_of(exposure) for exposure in exposures())
 
 
 def plan_for(model: Any) -> Plan | None:
@@ -131,6 +132,8 @@ def plan_of(exposure: Exposure) -> Plan:
 
 def _problem(exposure: Exposure, columns: tuple[Column, ...]) -> str:
     model = exposure.model
+    if exposure.is_withdrawn:
+        return "an operator has switched it off"
     if problem := problem_of_path(model, tenantless=exposure.tenantless):
         return problem
     if exposure.tenantless and shown_path(model, tenantless=True):
@@ -150,8 +153,8 @@ def _offered(
     found: dict[str, Column] = {}
     for name in names:
         column = column_of(exposure.model, name, depth=exposure.depth)
-        if exposure.personal is not None:
-            column = _marked(column, exposure.personal)
+        is_personal = column.is_personal if exposure.personal is None else name in exposure.personal
+        column = replace(column, is_personal=is_personal, wording=exposure.worded(name))
         reason = _reason_against(column)
         if reason:
             left_out[name] = reason
@@ -165,21 +168,14 @@ def _offered(
     return tuple(found.values())
 
 
-def _marked(column: Column, personal: tuple[str, ...]) -> Column:
-    is_personal = column.name in personal
-    if is_personal == column.is_personal:
-        return column
-    return Column(column.name, column.field, column.own_field, column.kind, column.relations, is_personal)
-
-
 def _reason_against(column: Column) -> str:
     if looks_secret(column):
         return "it looks secret"
     for relation in column.relations:
         if problem := problem_of_path(relation.model):
             return f"it leads to {relation.model._meta.label}, and {problem}"
-        exposures = [exposure for exposure in declared() if exposure.model is relation.model]
-        if any(_uses_object_permissions(exposure) for exposure in exposures):
+        own = [exposure for exposure in exposures() if exposure.model is relation.model]
+        if any(_uses_object_permissions(exposure) for exposure in own):
             return f"it leads to {relation.model._meta.label}, whose rows are asked for one by one"
     return ""
 

@@ -127,10 +127,9 @@ def _type_of_choices(column: Column) -> str:
 
 
 def described(column: Column) -> str:
-    """Return what a column is: its name, help text, and the names of its choices."""
-    sentences = [column.title.strip().capitalize()]
-    if help_text := str(getattr(column.own_field, "help_text", "") or "").strip():
-        sentences.append(help_text)
+    """Return what a column is: an operator's words, else its name and help text; and the names of its choices."""
+    help_text = str(getattr(column.own_field, "help_text", "") or "").strip()
+    sentences = [column.wording] if column.wording else [column.title.strip().capitalize(), help_text]
     if column.kind == "choice":
         named = [(value, str(name)) for value, name in column.field.flatchoices if value not in ("", None)]
         sentences.append("; ".join(f"{value}: {name}" for value, name in named if str(value) != name))

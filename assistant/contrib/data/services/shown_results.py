@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from django.template import TemplateDoesNotExist
@@ -85,7 +84,6 @@ def note_of(value: Mapping[str, Any]) -> str:
     return ", ".join(labels)
 
 
-@cache
 def _kinds() -> Mapping[str, tuple[Plan, Kind]]:
     kinds: tuple[Kind, ...] = ("find", "get", "summarise")
     return {

@@ -129,6 +129,19 @@ class Article(models.Model):
         return self.title
 
 
+class Supplier(models.Model):
+    """Somebody who sells to the company; no code exposes it."""
+
+    company = models.ForeignKey(Company, on_delete=models.CASCADE)
+    name = models.CharField(max_length=50)
+    city = models.CharField(max_length=50)
+    phone = models.CharField(max_length=30, default="")
+    api_token = models.CharField(max_length=40, default="")
+
+    def __str__(self):
+        return self.name
+
+
 class Stray(models.Model):
     """Forgotten in the description of tenants."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, models, router
 
 from assistant.contrib.data.services.columns import Column, column_of, looks_secret
-from assistant.models import Tenant
 from assistant.toolkit.guards.tenant_paths import MAX_HOPS, TenantModels, relations
 
 # Three tools each: more than this and a conversation has to search for its tools.
@@ -47,19 +46,18 @@ class Proposal:
     others: tuple[tuple[str, str], ...]
 
 
-def propose(found: list[Any], *, tenant: Any, membership: Any | None) -> Proposal:
+def propose(found: list[Any], *, known: TenantModels, without: Collection[Any]) -> Proposal:
     """Return what a project may want to expose.
 
     Args:
         found: the project's models.
-        tenant: its tenant model.
-        membership: the model of its memberships, which is not exposed.
+        known: its tenant models, and how others lead to them.
+        without: models that are not exposed: tenants and memberships.
     """
-    known = TenantModels({Tenant: "id", tenant: "external_id"})
     proposed: list[Proposed] = []
     others: list[tuple[str, str]] = []
     for model in found:
-        if model in (tenant, membership) or model._meta.auto_created:
+        if model in without or model._meta.auto_created:
             continue
         if reason := _reason_against(model, known):
             others.append((model._meta.label, reason))
@@ -99,21 +97,26 @@ def _proposed(model: Any, known: TenantModels) -> Proposed:
     fields: list[str] = []
     personal: list[str] = []
     left_out: list[str] = []
-    ways = known.ways(model)
+    for column, reason in columns_to_offer(model, known):
+        if reason:
+            left_out.append(f"{column.name}: {reason}")
+            continue
+        fields.append(column.name)
+        if column.is_personal:
+            personal.append(column.name)
+    path = ", ".join(way.lookup.removesuffix("__pk") for way in known.ways(model))
+    return Proposed(model, path, tuple(fields), tuple(personal), tuple(left_out))
+
+
+def columns_to_offer(model: Any, known: TenantModels) -> Iterator[tuple[Column, str]]:
+    """Yield the columns of a model, and names of rows that it refers to, each with the reason against it, or ""."""
     own = {key.name for key in known.own_columns(model)}
     for field in model._meta.concrete_fields:
         if field.primary_key or field.name in own:
             continue
         for name in _names(field, known):
             column = column_of(model, name, depth=MAX_HOPS)
-            if reason := _left_out(column):
-                left_out.append(f"{name}: {reason}")
-                continue
-            fields.append(name)
-            if column.is_personal:
-                personal.append(name)
-    path = ", ".join(way.lookup.removesuffix("__pk") for way in ways)
-    return Proposed(model, path, tuple(fields), tuple(personal), tuple(left_out))
+            yield column, _left_out(column)
 
 
 def _names(field: Any, known: TenantModels) -> Iterator[str]:

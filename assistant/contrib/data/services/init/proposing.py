@@ -19,6 +19,8 @@ from assistant.contrib.data.services.init.project import (
     own_models,
     uses_sqlite_without_immediate,
 )
+from assistant.models import Tenant
+from assistant.toolkit.guards.tenant_paths import TenantModels
 
 # Installed, not mounted: the core names its log.
 _ADMIN = "django.contrib.admin"
@@ -43,7 +45,8 @@ def plan_for(project: Project, candidate: Candidate, record: Record | None) -> P
     """
     members = candidate.members
     membership = None if members is None else members.model
-    proposal = propose(list(own_models(project)), tenant=candidate.model, membership=membership)
+    known = TenantModels({Tenant: "id", candidate.model: "external_id"})
+    proposal = propose(list(own_models(project)), known=known, without=(candidate.model, membership))
     texts: dict[str, str] = {}
     settings_text = _own_text(project, project.settings_file, record)
     described = "ASSISTANT_TENANTS" in settings_text

@@ -1,0 +1,48 @@
+"""What the app adds to runs, answers and message boxes once something is exposed; before, none of it is loaded."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from assistant.contrib.data.exposing import declared
+from assistant.contrib.data.exposing_views import declared_viewsets
+from assistant.contrib.data.services.exposures import ticked
+from assistant.services import composer_parts
+from assistant.services.conversations.added_details import add_detail
+from assistant.services.toolpolicy import added_rules
+
+
+def offer() -> None:
+    """Add what the tools need that are exposed now."""
+    if declared() or declared_viewsets() or ticked():
+        _add_rules()
+    if declared() or ticked():
+        _add_rows()
+
+
+@cache
+def _add_rules() -> None:
+    # Their imports read what is exposed, which is known only when the core has collected the tools.
+    from assistant.contrib.data.services import personal_values, reviews
+
+    added_rules.read_only_if(reviews.read_only_reason)
+    added_rules.ask_if(personal_values.reason_to_ask)
+
+
+@cache
+def _add_rows() -> None:
+    add_detail(
+        "data",
+        read="assistant.contrib.data.services.shown_results.shown_results",
+        script="assistant/data/results.js",
+        note="assistant.contrib.data.services.shown_results.note_of",
+        share="assistant.contrib.data.services.shown_results.for_readers_of_a_link",
+        for_all=True,
+    )
+    composer_parts.add_to_composer(
+        script="assistant/data/rows.js",
+        url_name="rows",
+        mark="[data-assistant-row]",
+        key="@",
+        query="about",
+    )
