@@ -17,6 +17,8 @@ from tests import live
 from tests.docs.snippets import ROOT
 from tests.host_project.installed import run
 
+# `GENERATED_CALLS=2000` tries as many as the figure in docs/data.md.
+CALLS = os.environ.get("GENERATED_CALLS", "400")
 SHOP = ROOT / "tests/host_project/shop"
 pytestmark = pytest.mark.timeout(1800)
 
@@ -34,17 +36,17 @@ def run_tests(folder: Path, **database: str) -> None:
     run([sys.executable, "manage.py", "test", "--noinput"], folder, environment | database)
 
 
-def generated_calls(folder: Path, *, calls: int = 2000, **database: str) -> dict[str, object]:
+def generated_calls(folder: Path, **database: str) -> dict[str, object]:
     """Call every tool with generated arguments; return what came back that should not have."""
     folder, environment = shop(folder)
-    environment |= database | {"GENERATED_CALLS": str(calls)}
+    environment |= database | {"GENERATED_CALLS": CALLS}
     script = [sys.executable, "-m", "django", "shell", "-v0", "-c", "import generated_calls"]
     told: dict[str, object] = json.loads(run(script, folder, environment).splitlines()[-1])
     return told
 
 
 def assert_nothing_leaks(told: dict[str, object]) -> None:
-    assert (told["wrong"], told["differing"]) == ([], [])
+    assert (told["wrong"], told["differing"], told["unanswered"]) == ([], [], [])
     ended = told["ended"]
     assert isinstance(ended, dict) and ended["failed"] == 0 and ended["ok"] > ended["told"] / 2
 

@@ -19,8 +19,10 @@ from staged import HIDDEN, SLUGS, context_for
 
 # In a column of numbers that no tool shows.
 HIDDEN_NUMBER = "777"
-CALLS = int(os.environ.get("GENERATED_CALLS", "2000"))
-TOOLS = [tool for tool in catalogue.registry() if tool.name.split("_")[0] in ("find", "get", "summarise")]
+CALLS = int(os.environ["GENERATED_CALLS"])
+# Those of models, and of the API.
+READING = ("find", "get", "summarise", "list", "retrieve", "mine")
+TOOLS = [tool for tool in catalogue.registry() if tool.name.split("_")[0] in READING and tool.read_only]
 
 
 def values_of(staged):
@@ -28,7 +30,8 @@ def values_of(staged):
     rows = [row for company in staged.values() for group in company.rows.values() for row in group]
     keys = [str(row.pk) for row in rows]
     texts = [f"{slug}-{what}" for slug in SLUGS for what in ("customer-1", "comment-2", "lamp", "iban", "")]
-    return keys, [*texts, HIDDEN, "", "%", "'", "\0", "ä" * 200, "0"]
+    orders = [f"{sign}{name}" for name in ("number", "api_key", "margin", "company__slug") for sign in ("", "-")]
+    return keys, [*texts, *orders, HIDDEN, "", "%", "'", "\0", "ä" * 200, "0"]
 
 
 def argument(schema, source, keys, texts):
@@ -74,6 +77,11 @@ def foreign_to(slug, staged):
     return [f'"{other}-', f'@{other}.example"', HIDDEN, HIDDEN_NUMBER, "Hidden", *keys]
 
 
+def of_anybody(staged):
+    """Texts that no answer for an end user may have: those of any row."""
+    return [text for slug in SLUGS for text in foreign_to(slug, staged)]
+
+
 def is_in(one, text):
     """Whether a text has another; a number by itself, since random keys have its digits too."""
     return re.search(rf"(?<![\w-]){HIDDEN_NUMBER}(?![\w-])", text) is not None if one == HIDDEN_NUMBER else one in text
@@ -89,7 +97,9 @@ def database_user():
 staged = prepare()
 source = random.Random(7)
 keys, texts = values_of(staged)
-members = [(slug, person) for slug in SLUGS for person in staged[slug].people]
+members = [(slug, person) for slug in SLUGS for person in [*staged[slug].people, staged[slug].end_user]]
+# Those that take a key are compared below.
+calls = {tool.name: 0 for tool in TOOLS if "id" not in tool.parameters.get("required", ())}
 wrong = []
 ended = {"ok": 0, "told": 0, "failed": 0}
 for _ in range(CALLS):
@@ -98,14 +108,19 @@ for _ in range(CALLS):
     arguments = argument(tool.parameters, source, keys, texts)
     how, text = called(tool, arguments, context_for(slug, person))
     ended[how] += 1
+    if tool.name in calls:
+        calls[tool.name] += how == "ok"
     # An error may repeat what the call has said, and nothing else.
     said = json.dumps(arguments, ensure_ascii=False)
-    found = [one for one in foreign_to(slug, staged) if is_in(one, text) and (how == "ok" or not is_in(one, said))]
+    is_end_user = person == staged[slug].end_user
+    hidden = of_anybody(staged) if is_end_user else foreign_to(slug, staged)
+    found = [one for one in hidden if is_in(one, text) and (how == "ok" or not is_in(one, said))]
     if found or how == "failed":
         wrong.append([tool.name, arguments, how, text[:300], found])
 differing = []
-for name in ("Customer", "Order", "Line", "Payment"):
-    tool = next(one for one in TOOLS if one.name == f"get_{name.lower()}")
+names = {"Customer": "get_customer", "Order": "get_order", "Line": "get_line", "Payment": "get_payment"}
+for name, tool_name in [*names.items(), ("Order", "retrieve_api_order")]:
+    tool = next(one for one in TOOLS if one.name == tool_name)
     theirs = staged["globex"].rows[name][1 if name in ("Order", "Customer") else 0].pk
     absent = "9" * 6 if isinstance(theirs, int) else "00000000-0000-4000-8000-000000000000"
     answers = {
@@ -114,6 +129,8 @@ for name in ("Customer", "Order", "Line", "Payment"):
         for key in (theirs, absent)
     }
     if len(answers) != 1:
-        differing.append([name, sorted(answers)])
-told = {"wrong": wrong[:5], "count": len(wrong), "ended": ended, "differing": differing, "user": database_user()}
+        differing.append([tool_name, sorted(answers)])
+unanswered = [name for name, count in calls.items() if not count]
+told = {"wrong": wrong[:5], "count": len(wrong), "ended": ended, "differing": differing, "unanswered": unanswered}
+told["user"] = database_user()
 print(json.dumps(told))

@@ -8,7 +8,8 @@ from django.db import connection, connections
 
 from assistant.contrib.row_level_security import policies as row_level_security
 from assistant.services.tenancy.row_scope import all_tenants
-from staged import stage
+from orders.models import Article
+from staged import HIDDEN, stage
 
 
 def prepare(orders=12):
@@ -17,6 +18,10 @@ def prepare(orders=12):
     importlib.invalidate_caches()
     call_command("migrate", verbosity=0)
     staged = stage(orders)
+    for slug, company in staged.items():
+        with all_tenants():
+            article = Article.objects.create(company=company.company, title=f"{slug}-article", body=HIDDEN)
+        company.rows["Article"] = [article]
     if role := os.environ.get("HOST_ROLE"):
         _restrict(role)
     return staged

@@ -21,6 +21,7 @@ class Staged:
 
     company: Company
     people: list[Person]
+    end_user: Person
     rows: dict[str, list] = field(default_factory=dict)
 
 
@@ -44,6 +45,8 @@ def stage(orders=12):
 def _company(slug, shared, countries, orders):
     company = Company.objects.create(slug=slug, billing_code=HIDDEN)
     own = Person.objects.create_user(f"ada@{slug}.example", "x", known_as_name=f"ada-{slug}")
+    visitor = Person.objects.create_user(f"visitor@{slug}.example", "x")
+    Membership.objects.create(tenant=Tenant.objects.get(slug=slug), user=visitor, role=Membership.Role.END_USER)
     for person, role in ((own, "member"), (shared[0], "member"), (shared[1], "admin")):
         Seat.objects.create(company=company, person=person, role=role)
     customers = [
@@ -66,7 +69,9 @@ def _company(slug, shared, countries, orders):
     ]  # fmt: skip
     lines = [Line.objects.create(order=order, article=f"{slug}-lamp", pieces=order.number % 5) for order in made]
     payments = [Payment.objects.create(payer=company.pk, amount=5, iban=f"{slug}-iban")]
-    return Staged(company, [own, *shared], {"Customer": customers, "Order": made, "Line": lines, "Payment": payments})
+    return Staged(
+        company, [own, *shared], visitor, {"Customer": customers, "Order": made, "Line": lines, "Payment": payments}
+    )
 
 
 @all_tenants()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import transaction
+from django.db.models import Model
+from django.db.models.query import ModelIterable
 from django.db.models.signals import post_save, pre_delete, pre_save
 from django.utils.text import slugify
 from rest_framework.relations import ManyRelatedField, RelatedField
@@ -27,7 +30,7 @@ from assistant.contrib.data.exposing_views import ExposedViewSet, declared_views
 from assistant.contrib.data.services.columns import looks_secret_name
 from assistant.contrib.data.services.operations import Operation, operations_of
 from assistant.contrib.data.services.reading import reading
-from assistant.contrib.data.services.tenant_conditions import of_tenant, problem_of_path
+from assistant.contrib.data.services.tenant_conditions import is_tenantless, of_tenant, problem_of_path
 from assistant.hosting import get_host
 from assistant.models import Membership
 from assistant.optional_apps import labels
@@ -101,7 +104,7 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
     offers: list[Offer] = []
     left_out: list[str] = []
     for name in wanted:
-        operation = found[name]
+        operation = _without_secret_parameters(found[name])
         secret = [one for one in operation.parameters.get("required", ()) if looks_secret_name(one)]
         if secret:
             left_out.append(f"{name}: it needs {secret[0]}, which looks secret")
@@ -114,6 +117,18 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
         tool = _tool_name(exposed, model, name, is_one=is_detail or name == "create")
         offers.append(Offer(exposed, operation, tool, options))
     return ViewPlan(exposed, model, tuple(offers), tuple(left_out))
+
+
+def _without_secret_parameters(operation: Operation) -> Operation:
+    """Return an operation without optional parameters whose names look secret: a filter tells what it compares."""
+    parameters = operation.parameters
+    required = parameters.get("required", ())
+    properties = {
+        name: schema
+        for name, schema in parameters["properties"].items()
+        if name in required or not looks_secret_name(name)
+    }
+    return replace(operation, parameters={**parameters, "properties": properties})
 
 
 def _with_optional_body(operation: Operation) -> Operation:
@@ -166,14 +181,23 @@ def call_view(offer: Offer, arguments: Mapping[str, Any], context: ToolContext) 
         ForeignRow: it has saved or deleted another tenant's row; nothing of it is kept.
     """
     user = _member(context)
+    _check_order(offer, arguments)
     request = _request(offer, arguments, context, user)
-    view = _scoped(offer.exposed, context).as_view({offer.operation.method: offer.operation.name}, **offer.options)
+    view = _scoped(offer, context).as_view({offer.operation.method: offer.operation.name}, **offer.options)
     with _transaction(offer, context):
         response = view(request, **_path_arguments(offer, arguments))
         data = json.loads(JSONRenderer().render(response.data)) if getattr(response, "data", None) is not None else None
         if response.status_code >= _FAILED:
             raise ToolError(_told(response.status_code, data))
     return _bounded(_without_secrets(data))
+
+
+def _check_order(offer: Offer, arguments: Mapping[str, Any]) -> None:
+    """Refuse an order by a column that looks secret, since it tells how values compare."""
+    for backend in getattr(offer.exposed.viewset, "filter_backends", None) or ():
+        names = str(arguments.get(getattr(backend, "ordering_param", ""), "")).split(",")
+        if secret := [name for name in names if looks_secret_name(name.strip().lstrip("-"))]:
+            raise ToolError(f"Rows cannot be ordered by {secret[0]!r}.")
 
 
 def _transaction(offer: Offer, context: ToolContext) -> AbstractContextManager[None]:
@@ -265,22 +289,69 @@ def _path_arguments(offer: Offer, arguments: Mapping[str, Any]) -> dict[str, Any
     return {name: str(arguments[name]) for name in names}
 
 
-def _scoped(exposed: ExposedViewSet, context: ToolContext) -> Any:
-    """Return the viewset with rows, and choices of related rows, that are the tenant's."""
-    base = exposed.viewset
+def _scoped(offer: Offer, context: ToolContext) -> Any:
+    """Return the viewset with rows, related rows and choices of them that are the tenant's."""
+    base = offer.exposed.viewset
+
+    class OwnRelations(ModelIterable):  # type: ignore[type-arg]
+        def __iter__(self) -> Iterator[Any]:
+            rows = list(super().__iter__())
+            _empty_foreign(self.queryset.model, rows, context)
+            yield from rows
 
     class Scoped(base):  # type: ignore[misc, valid-type]
+        # What is not shown is not searched.
+        search_fields = [name for name in getattr(base, "search_fields", None) or () if not looks_secret_name(name)]
+
         def get_queryset(self) -> Any:
             rows = super().get_queryset()
-            return rows.filter(of_tenant(rows.model, context, tenantless=exposed.tenantless))
+            rows = rows.filter(of_tenant(rows.model, context, tenantless=offer.exposed.tenantless))
+            # Rows that are going to be saved stay as they are, and are emptied when they are shown.
+            if offer.operation.is_read and rows._iterable_class is ModelIterable:
+                rows._iterable_class = OwnRelations
+            return rows
 
         def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
             serializer = super().get_serializer(*args, **kwargs)
             _narrow(serializer, context)
+            if not offer.operation.is_read:
+                _show_own_relations(serializer, context)
             return serializer
 
     Scoped.__name__ = base.__name__
     return Scoped
+
+
+def _show_own_relations(serializer: Any, context: ToolContext) -> None:
+    """Let a serializer show a copy of each row, without references to another tenant's."""
+    inner = getattr(serializer, "child", serializer)
+    represent = inner.to_representation
+
+    def shown(row: Any) -> Any:
+        if isinstance(row, Model):
+            row = copy.copy(row)
+            _empty_foreign(type(row), [row], context)
+        return represent(row)
+
+    inner.to_representation = shown
+
+
+def _empty_foreign(model: Any, rows: list[Any], context: ToolContext) -> None:
+    """Empty the foreign keys of rows that lead to another tenant's. One query for each foreign key."""
+    lookups = [way.lookup for way in tenant_models().ways(model)]
+    for column in model._meta.concrete_fields:
+        related = column.related_model
+        is_way = any(lookup.startswith(f"{column.name}__") for lookup in lookups)
+        if not column.is_relation or is_way or is_tenantless(related) or problem_of_path(related):
+            continue
+        keys = {key for row in rows if (key := row.__dict__.get(column.attname)) is not None}
+        target = column.target_field.attname
+        own = related._base_manager.filter(of_tenant(related, context), **{f"{target}__in": keys})
+        foreign = keys - set(own.values_list(target, flat=True)) if keys else keys
+        for row in rows if foreign else ():
+            if row.__dict__.get(column.attname) in foreign:
+                setattr(row, column.attname, None)
+                row._state.fields_cache[column.name] = None
 
 
 def _narrow(serializer: Any, context: ToolContext, depth: int = 5) -> None:

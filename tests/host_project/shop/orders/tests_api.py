@@ -13,6 +13,8 @@ from assistant.toolkit import ForeignRow
 from django.urls import reverse
 from orders.models import Order
 from orders.tests import ShopTests
+from orders.views import OrderViewSet
+from staged import HIDDEN
 
 ARGUMENTS = {"number": 500, "total": "12.50", "placed_at": "2031-02-01T10:00:00Z"}
 
@@ -29,6 +31,20 @@ class ReadTests(ShopTests):
         told = self.ask("retrieve_api_order", id=str(order.pk))
         self.assertEqual((told["number"], told["customer_name"]), (101, "acme-customer-1"))
         self.assertNotIn("api_key", told)
+
+    def test_a_related_row_of_another_company_is_not_there(self):
+        mine = self.acme.rows["Order"][0]
+        told = self.ask("retrieve_api_order", id=str(mine.pk))
+        self.assertEqual((told["number"], told["customer"], told.get("customer_name")), (100, None, None))
+        self.assertNotIn("globex", str(self.ask("list_api_orders")))
+        mine.refresh_from_db()
+        self.assertEqual(mine.customer_id, self.globex.rows["Customer"][0].pk)
+
+    def test_a_secret_column_orders_and_finds_nothing(self):
+        self.assertIn("cannot be ordered", self.refused("list_api_orders", ordering="number,-api_key"))
+        with patch.object(OrderViewSet, "search_fields", ["api_key", "comment"]):
+            self.assertEqual(self.ask("list_api_orders", search=HIDDEN)["count"], 0)
+            self.assertEqual(self.ask("list_api_orders", search="comment-7")["count"], 1)
 
     def test_absent_and_foreign_are_told_the_same(self):
         foreign = str(self.globex.rows["Order"][1].pk)
@@ -99,6 +115,13 @@ class WriteTests(ShopTests):
         self.refused("close_api_order", id=str(foreign.pk))
         foreign.refresh_from_db()
         self.assertEqual(foreign.status, "paid")
+
+    def test_a_related_row_of_another_company_is_not_shown_by_what_writes_and_stays(self):
+        mine = self.acme.rows["Order"][0]
+        told = self.ask("partial_update_api_order", id=str(mine.pk), comment="late")
+        self.assertEqual((told["comment"], told["customer"], told.get("customer_name")), ("late", None, None))
+        mine.refresh_from_db()
+        self.assertEqual(mine.customer_id, self.globex.rows["Customer"][0].pk)
 
     def test_what_a_view_writes_to_another_company_is_not_kept(self):
         exposed = replace(view_plans()[0].exposed, actions=("take_over",))
