@@ -98,9 +98,6 @@ ASSISTANT_PENDING_CALLS = _env.flag("ASSISTANT_PENDING_CALLS", True)
 ASSISTANT_PUBLIC_URL = _env.url("ASSISTANT_PUBLIC_URL")
 # Whether tenants have names, colours and images of their own in the chat and in the widget.
 ASSISTANT_TENANT_BRANDS = _env.flag("ASSISTANT_TENANT_BRANDS", True)
-# Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
-ASSISTANT_GENERATED_TITLES = _env.flag("ASSISTANT_GENERATED_TITLES", True)
-ASSISTANT_FOLLOW_UP_QUESTIONS = _env.flag("ASSISTANT_FOLLOW_UP_QUESTIONS", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 ASSISTANT_MAX_BODY_BYTES = _env.number("ASSISTANT_MAX_BODY_BYTES", 2_621_440, least=1)
@@ -159,8 +156,6 @@ __all__ = [
     "ASSISTANT_FILE_READ_MEMORY_MB",
     "ASSISTANT_FILE_READ_PROCESSES",
     "ASSISTANT_FILE_READ_SECONDS",
-    "ASSISTANT_FOLLOW_UP_QUESTIONS",
-    "ASSISTANT_GENERATED_TITLES",
     "ASSISTANT_INTERNAL_HOSTS",
     "ASSISTANT_LIBRARY",
     "ASSISTANT_LOCAL_MODEL_PATH",

@@ -43,6 +43,7 @@ from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
 from assistant.contrib.telemetry.defaults import *  # noqa: E402, F403
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
+from assistant.contrib.titles.defaults import *  # noqa: E402, F403
 from assistant.contrib.weather.defaults import *  # noqa: E402, F403
 from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
@@ -127,6 +128,7 @@ INSTALLED_APPS = [
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
+    "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",
     "assistant.contrib.weather",

@@ -138,7 +138,6 @@ class AssistantAdmin(TenantScopedAdmin):
         ),
         (_("Prompt"), {"fields": ("published_prompt",)}),
         *welcome_fieldsets(),
-        (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
         (_("Additions"), {"fields": ("extensions",)}),
         (_("Delegates"), {"fields": ("delegates",)}),

@@ -18,6 +18,15 @@ from assistant.providers.profiles.choice import KINDS
 ADDRESS_HELP = _("Up to and including /v1. For Anthropic Messages and Google Gemini also without it.")
 
 
+# The extensions that new assistants have: those of optional apps that say so.
+EXTENSIONS_OF_NEW_ASSISTANTS: list[str] = []
+
+
+def extensions_of_new_assistants() -> list[str]:
+    """Return the default of `Assistant.extensions`."""
+    return list(EXTENSIONS_OF_NEW_ASSISTANTS)
+
+
 def provider_kinds() -> list[tuple[str, str]]:
     """Return the choices of `Provider.kind`; a function, so that another kind needs no migration."""
     return [(kind, kind) for kind in KINDS]
@@ -201,19 +210,8 @@ class Assistant(models.Model):
         editable=False,
         help_text=_("Greeting and starters by language."),
     )
-    makes_titles = models.BooleanField(
-        _("generated titles"),
-        default=True,
-        db_default=True,
-        help_text=_("After the first answer the model is asked for a short title of the conversation."),
-    )
-    suggests_follow_ups = models.BooleanField(
-        _("follow-up questions"),
-        default=False,
-        db_default=False,
-        help_text=_("After each answer the model is asked for up to three questions that could come next."),
-    )
     extensions = list_field(
+        default=extensions_of_new_assistants,
         verbose_name=_("additions"),
         help_text=_("What optional apps do in this assistant's runs."),
     )

@@ -113,18 +113,6 @@ class Conversation(models.Model):
         editable=False,
         help_text=_("Pairs: the position after a message, and that of the one of its followers to show."),
     )
-    follow_ups = list_field(
-        verbose_name=_("follow ups"),
-        editable=False,
-        help_text=_("Questions that the model suggests after the last answer."),
-    )
-    follow_ups_run = models.PositiveIntegerField(
-        _("follow ups run"),
-        default=0,
-        db_default=0,
-        editable=False,
-        help_text=_("The number of the run whose answer `follow_ups` follow."),
-    )
     tools_off = list_field(
         verbose_name=_("tools off"),
         editable=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -105,12 +105,12 @@ class AddressField(URLField):
         return name, "django.db.models.URLField", args, kwargs
 
 
-def list_field(**options: Any) -> models.JSONField[Any, Any]:
+def list_field(*, default: Callable[[], list[Any]] = list, **options: Any) -> models.JSONField[Any, Any]:
     """Return a field for a list.
 
-    Its default is the database's too: processes of the version before it still insert rows during a rolling restart.
+    The database has a default too: processes of the version before it still insert rows during a rolling restart.
     """
-    return models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True, **options)
+    return models.JSONField(default=default, db_default=models.Value([], models.JSONField()), blank=True, **options)
 
 
 def is_stored(field: str) -> models.Case:

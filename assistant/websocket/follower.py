@@ -15,10 +15,11 @@ from django.utils.translation import gettext
 from assistant.core.values.deadline import IdleTimer, TimeSlice
 from assistant.core.values.events import Custom, Event
 from assistant.markdown.stream import BlockRenderer
+from assistant.services.conversations.added_notices import ADDED
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, with_thread, without_cancelled
-from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, TOOLS, Entry, Position, ThreadLog
+from assistant.services.eventlog.log import PATH, SUMMARY, TOOLS, Entry, Position, ThreadLog
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import key_of
@@ -45,8 +46,6 @@ Notice = Callable[[str, int], Awaitable[tuple[str, Custom] | None]]
 Details = Callable[[int | None], Awaitable[list[dict[str, Any]]]]
 MayRead = Callable[[int], Awaitable[bool]]
 
-# Changes of a thread that are sent to clients with rendered blocks.
-NOTICES = (SUMMARY, TITLE, FOLLOW_UPS, TOOLS)
 # A comment on an answer may have 4,000 characters, and a frame ends at 256 KiB.
 DETAILS_PER_EVENT = 10
 # If a run has no events for this long, the database is asked whether it is still running or its process was killed.
@@ -69,7 +68,7 @@ class Follower:
         refresh: returns a snapshot of the thread, which replaces events that the log no longer holds.
         settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
             and returns its position, or None while the run is still running.
-        notice: returns the event of a notice, one of `NOTICES`, and the id of the run with a number.
+        notice: returns the event of a notice, such as `SUMMARY`, and the id of the run with a number.
         details: returns the details of the answers of a run, by its number, or of all for None.
         may_read: says by a run's number whether the client may read it; None if it may read all. Others are left out.
         gate: limits how many snapshots the member's connections are sent at the same time.
@@ -108,8 +107,7 @@ class Follower:
         self._readable: dict[int, bool] = {}
         self._sent = {
             SUMMARY: -1,
-            TITLE: log.changes[TITLE],
-            FOLLOW_UPS: -1,
+            **{what: -1 if after_snapshot else log.changes[what] for what, after_snapshot in ADDED.items()},
             TOOLS: -1 if tells_tools else log.changes[TOOLS],
         }
         self._sent_paths = 0
@@ -149,7 +147,7 @@ class Follower:
             self._changed = changed
             self._sent_paths = self._log.changes[PATH]
             if position is not None and not position.seq:
-                self._sent = {what: self._log.changes[what] for what in NOTICES}  # who starts a run has them already
+                self._sent = {what: self._log.changes[what] for what in self._sent}  # who starts a run has them already
             if position is None:
                 await self._send_snapshot()
             else:
@@ -263,9 +261,9 @@ class Follower:
     async def _send_notices(self, position: Position) -> None:
         """Send the notices about the thread that have changed, with the number of the event before."""
         changes = self._log.changes
-        if not position.seq or all(changes[what] == self._sent[what] for what in NOTICES):
+        if not position.seq or all(changes[what] == sent for what, sent in self._sent.items()):
             return
-        for what in NOTICES:
+        for what in self._sent:
             is_new, self._sent[what] = changes[what] != self._sent[what], changes[what]
             if is_new and (found := await self._notice(what, position.number)):
                 await self._send(FrameEncoder(run_id=found[0], thread=self.thread).frame(found[1], position.seq))
@@ -313,7 +311,9 @@ class Follower:
         if self._renderer is not None:
             await self._send_details(snapshot.position, None)
         self._position, self._is_at_end = snapshot.position, snapshot.is_end
-        self._sent[FOLLOW_UPS] = -1  # clients take a snapshot in place of all that they show
+        for what, after_snapshot in ADDED.items():
+            if after_snapshot:  # clients take it in place of all that they show
+                self._sent[what] = -1
 
     async def _restore_renderer(self, position: Position) -> None:
         """Render the run up to `position`, and send its blocks again: the client may have missed the last ones."""

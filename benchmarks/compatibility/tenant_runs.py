@@ -93,9 +93,7 @@ def _make_tenant(slug: str, tools: Iterable[Tool]) -> tuple[Any, Any]:
     user, _ = get_user_model().objects.get_or_create(username=MEMBER)
     Membership.objects.create(tenant=tenant, user=user)
     unlimited = dict.fromkeys(("max_rounds", "max_tool_calls", "max_calls_per_tool", "max_seconds"), 0)
-    Assistant.objects.create(
-        tenant=tenant, slug=ASSISTANT, name=ASSISTANT, makes_titles=False, suggests_follow_ups=False, **unlimited
-    )
+    Assistant.objects.create(tenant=tenant, slug=ASSISTANT, name=ASSISTANT, extensions=[], **unlimited)
     ToolSetting.objects.bulk_create([ToolSetting(tenant=tenant, tool=tool.name, policy="on") for tool in tools])
     return tenant, user
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from assistant.client import ChatClient, Message, PromptLog, ToolCall
-from assistant.core.conversation.side_question import ask_aside
+from assistant.contrib.titles.side_question import ask_aside
 from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel
 from assistant.services.runs.extensions.run_extension import FinishedRun

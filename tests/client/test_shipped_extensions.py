@@ -21,7 +21,7 @@ from assistant.client import (
     ToolCall,
 )
 from assistant.client.redaction import Redaction
-from assistant.core.conversation.side_question import ask_aside
+from assistant.contrib.titles.side_question import ask_aside
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.values.timeline import Timeline
 from assistant.providers import ScriptedModel

@@ -24,11 +24,11 @@ from tests.base import Cast
 from tests.browser.conftest import browser, line  # noqa: F401 - fixtures
 from tests.browser.test_widget import Shop, host, shop  # noqa: F401 - fixtures
 from tests.contrib.shares.sharing import set_sharing
+from tests.contrib.titles.test_follow_ups import BOTH, NEXT, ON, is_aside
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
-from tests.services.runs.extensions.test_follow_ups import NEXT, ON, is_aside
 from tests.ws import session_cookie
 
 # ruff: noqa: F811 - the fixtures of other modules
@@ -89,7 +89,7 @@ def answering(request: Recorded) -> Answer:
 def _prepare(cast: Cast) -> None:
     Assistant.objects.filter(pk=cast.support.pk).update(
         name="Acme Support", description="Knows sheep.", starters=["Where is my order?", "Return a sheep"],
-        other_models=["large"], suggests_follow_ups=True,
+        other_models=["large"], extensions=BOTH,
     )  # fmt: skip
     Tenant.objects.filter(pk=cast.acme.pk).update(shows_usage=True)
     set_sharing(cast.acme)

@@ -51,6 +51,7 @@ PANEL = (
     "assistant/contrib/webhooks/",
     "assistant/contrib/bundles/",
     "assistant/contrib/timed/admin/",
+    "assistant/contrib/titles/",
     "assistant/contrib/timed/models/",
     "assistant/models/",
     "assistant/services/assistants/",

@@ -85,12 +85,6 @@ def switch_off(cast: Cast, *names: str) -> None:
     assert (given.status_code, given.json()["tools_off"]) == (200, sorted(names))
 
 
-@pytest.fixture
-def _no_titles(cast: Cast) -> None:
-    Assistant.objects.filter(pk=cast.support.pk).update(makes_titles=False)
-
-
-@pytest.mark.usefixtures("_no_titles")
 def test_the_switch_of_a_conversation(cast: Cast) -> None:
     switch_tool(cast.acme, "find_order")
     model = ScriptedModel(["ok"] * 4)
@@ -105,7 +99,6 @@ def test_the_switch_of_a_conversation(cast: Cast) -> None:
     assert [len(request.tools) for request in model.requests] == [1, 0, 0, 1]
 
 
-@pytest.mark.usefixtures("_no_titles")
 def test_a_call_of_a_tool_that_is_off_in_the_conversation_is_refused(cast: Cast) -> None:
     switch_tool(cast.acme, "find_order")
     model = ScriptedModel(["ok", ToolCall("", "find_order", '{"customer": "Ann"}'), "ok"])
@@ -117,7 +110,6 @@ def test_a_call_of_a_tool_that_is_off_in_the_conversation_is_refused(cast: Cast)
     assert (call.status, call.rule) == ("refused", "Switched off for this conversation.")
 
 
-@pytest.mark.usefixtures("_no_titles")
 def test_assistants_that_are_asked_run_no_tool_that_is_off_in_the_conversation(cast: Cast) -> None:
     switch_tool(cast.acme, "find_order")
     expert = make_assistant(cast.acme, "expert")

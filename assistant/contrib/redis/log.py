@@ -27,6 +27,7 @@ from assistant.contrib.redis.pubsub import Subscriptions
 from assistant.contrib.redis.scripts import APPEND, READ, RENEW
 from assistant.contrib.redis.watch import RedisWatch
 from assistant.contrib.redis.writer import Batch, Expiries, RedisWriter, WriteRounds
+from assistant.services.conversations.added_notices import ADDED
 from assistant.services.errors import describe_outage
 from assistant.services.eventlog.log import CHANGES, Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
@@ -251,7 +252,7 @@ class RedisLog:
 
     def _on_control_message(self, text: str) -> None:
         what, _, about = text.partition(" ")
-        if what in CHANGES:
+        if what in CHANGES or what in ADDED:
             self._memory.notify_change(about, what)
             return
         if not text.startswith(FORGET):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
@@ -21,8 +21,8 @@ MAX_BYTES = 8 * 1024 * 1024
 # A run's first event is written milliseconds after its row, unless its process died in between.
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
-# The changes that readers are notified of besides events.
-CHANGES = (SUMMARY, PATH, TITLE, FOLLOW_UPS, TOOLS) = ("summary", "path", "title", "follow-ups", "tools")
+# The changes that readers are notified of besides events; optional apps add others.
+CHANGES = (SUMMARY, PATH, TOOLS) = ("summary", "path", "tools")
 
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
@@ -77,8 +77,8 @@ class ThreadLog:
         bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
-        changes: how often each of `CHANGES` has changed: the thread's summary, shown path, title, follow-up questions,
-            and which tools operators have switched off.
+        changes: how often each of `CHANGES` has changed, such as the thread's summary, its shown path, and which tools
+            operators have switched off.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class ThreadLog:
         self._waiters: set[asyncio.Event] = set()
         self.writers: WeakSet[Writer] = WeakSet()
         self.used_at = time.monotonic()
-        self.changes = dict.fromkeys(CHANGES, 0)
+        self.changes = defaultdict[str, int](int)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add events and notify the readers; events that the log holds already are ignored."""

@@ -16,10 +16,10 @@ from tests.browser.conftest import sign_in
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.contrib.shares.sharing import set_sharing
+from tests.contrib.titles.test_follow_ups import BOTH, NEXT, ON, is_aside
 from tests.fake_answers import reply
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
-from tests.services.runs.extensions.test_follow_ups import NEXT, ON, is_aside
 
 # ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
@@ -35,7 +35,7 @@ def answering(request: Recorded) -> Answer:
 def site(transactional_db: None, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
     fake_provider.rule(answering)
     Assistant.objects.filter(pk=cast.support.pk).update(
-        name="Acme Support", other_models=["large-model", "small-model"], suggests_follow_ups=True
+        name="Acme Support", other_models=["large-model", "small-model"], extensions=BOTH
     )
     set_sharing(cast.acme)
     with serve(env=ON) as started:

@@ -36,7 +36,7 @@ def explain(why: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _setup(cast: Cast) -> Iterator[None]:
-    Assistant.objects.filter(pk=cast.support.pk).update(extensions=["reasons"], makes_titles=False)
+    Assistant.objects.filter(pk=cast.support.pk).update(extensions=["reasons"])
     switch_tool(cast.acme, "find_order")
     switch_tool(cast.acme, "explain")
     with catalogue.using(Registry([find_order, explain])):

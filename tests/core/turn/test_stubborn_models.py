@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from assistant.client.answer_checks import Guardrails, Validators
-from assistant.core.conversation.side_question import ask_aside
+from assistant.contrib.titles.side_question import ask_aside
 from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import Extension

@@ -31,6 +31,7 @@ INSTALLED_APPS += [
     "assistant.contrib.data_exports",
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
+    "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",
     "assistant.contrib.weather",

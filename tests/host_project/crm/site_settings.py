@@ -113,6 +113,7 @@ INSTALLED_APPS += [
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
+    "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",
     "assistant.contrib.weather",

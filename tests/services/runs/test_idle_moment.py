@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from pytest_django.fixtures import Settings
 
+from assistant.models import Assistant
 from assistant.services.runs.run_task import IdleMoments
 from assistant.testing import ChatTester
 from tests.base import Cast
@@ -35,6 +36,7 @@ def test_a_title_is_asked_for_after_the_first_token_of_all_runs(
     cast: Cast, settings: Settings, fake_provider: FakeProvider
 ) -> None:
     settings.ASSISTANT_GENERATED_TITLES = True
+    Assistant.objects.filter(pk=cast.support.pk).update(extensions=["titles"])
     gate = fake_provider.gate()
     fake_provider.queue(reply(chunks=[gate, "Slow."]), reply("Quick."))
     fake_provider.rule(reply('{"title": "A title"}'))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from django.conf import settings
 from django.utils.functional import Promise
 
+from assistant.models.assistants import EXTENSIONS_OF_NEW_ASSISTANTS
+
 if TYPE_CHECKING:
     from assistant.models import Assistant
     from assistant.services.run_key import RunKey
@@ -27,19 +29,31 @@ class AddedExtension:
     Attributes:
         title: what the assistant's page says of it; empty for one of tenants.
         make: the dotted name of a `Maker`, which is imported with the first run that has the extension. It may query.
+            Extensions with the same one are made by one call.
+        only_of_members: whether it acts only in conversations that members go on with, not in tests, and not for
+            callers that keep the history themselves.
     """
 
     name: str
     title: str | Promise
     make: str
+    only_of_members: bool = False
 
 
 _added: dict[str, AddedExtension] = {}
 
 
-def add_run_extension(name: str, *, title: str | Promise, make: str) -> None:
-    """Let assistants have an extension, which is off until it is chosen on the assistant's page."""
-    _added[name] = AddedExtension(name, title, make)
+def add_run_extension(
+    name: str, *, title: str | Promise, make: str, only_of_members: bool = False, is_default: bool = False
+) -> None:
+    """Let assistants have an extension, which is chosen on the assistant's page.
+
+    Args:
+        is_default: whether new assistants have it; others are off until they are chosen.
+    """
+    _added[name] = AddedExtension(name, title, make, only_of_members)
+    if is_default:
+        EXTENSIONS_OF_NEW_ASSISTANTS.append(name)
 
 
 def add_tenant_extension(name: str, *, make: str) -> None:
@@ -53,11 +67,19 @@ def extension_choices() -> list[tuple[str, str | Promise]]:
 
 
 def added_extensions(
-    *, key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]
+    *, key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool], of_member: bool
 ) -> Iterator[RunExtension[Any]]:
-    """Yield the extensions of an assistant and of its tenant; those of apps that are absent are passed over."""
-    for one in _added.values():
-        names = assistant.extensions if one.title else assistant.tenant.extensions
-        if one.name in names or (settings.DEBUG and not one.title):
-            module, _, name = one.make.rpartition(".")
-            yield from cast("Maker", getattr(import_module(module), name))(key, assistant, tools)
+    """Yield the extensions of an assistant and of its tenant; those of apps that are absent are passed over.
+
+    Args:
+        of_member: whether a member may go on with the conversation.
+    """
+    makers = dict[str, None]()
+    for extension in _added.values():
+        names = assistant.extensions if extension.title else assistant.tenant.extensions
+        is_on = extension.name in names or (settings.DEBUG and not extension.title)
+        if is_on and (of_member or not extension.only_of_members):
+            makers[extension.make] = None
+    for make in makers:
+        module, _, name = make.rpartition(".")
+        yield from cast("Maker", getattr(import_module(module), name))(key, assistant, tools)

@@ -9,7 +9,6 @@ from django.conf import settings
 
 from assistant.core.toolcalls.call_settings import NOBODY, Questions
 from assistant.models import Assistant
-from assistant.services.conversations.titles import MAX_RUNS
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.added import added_extensions
@@ -18,7 +17,6 @@ from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.extensions.conversation_switch import ConversationSwitch
 from assistant.services.runs.extensions.fallback_models import FallbackModels
-from assistant.services.runs.extensions.follow_ups import follow_ups
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
@@ -72,13 +70,11 @@ def extensions_of(
         found += _of_client(run_input, assistant)
         if run_input.options.added:
             found += extensions_of_options(run_input.options.added, key=key, assistant=assistant, tools=setup.tools)
-        if answers is None:
-            if assistant.suggests_follow_ups or (assistant.makes_titles and key.number <= MAX_RUNS):
-                found += follow_ups(assistant=assistant, choice=setup.provider)
-            if setup.settings.history_tokens:
-                found.append(Summaries())
+        if answers is None and setup.settings.history_tokens:
+            found.append(Summaries())
     if assistant.extensions or assistant.tenant.extensions or settings.DEBUG:
-        found += added_extensions(key=key, assistant=assistant, tools=setup.tools)
+        of_member = run_input is not None and answers is None
+        found += added_extensions(key=key, assistant=assistant, tools=setup.tools, of_member=of_member)
     return tuple(found)
 
 

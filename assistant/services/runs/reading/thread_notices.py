@@ -1,4 +1,4 @@
-"""Notices to clients about a thread besides its events: its summary, title, follow-up questions, tools that are off."""
+"""Notices to clients about a thread besides its events: its summary, tools that are off, and what apps add."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import uuid
 from collections.abc import Callable, Mapping
 
 from assistant.core.values.events import Custom
-from assistant.models import Conversation, Message, Run, ToolCall
-from assistant.services.conversations.paths import on_path, shown_path
+from assistant.models import Conversation, Run, ToolCall
+from assistant.services.conversations.added_notices import added_notice
+from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.summaries import summary_of
-from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE, TOOLS
+from assistant.services.eventlog.log import SUMMARY, TOOLS
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
@@ -26,7 +27,7 @@ def thread_notice(*, member: Member, thread_id: uuid.UUID, number: int, what: st
     A key that reads its own runs alone gets none: they are about the others too.
 
     Args:
-        what: `SUMMARY`, `TITLE`, `FOLLOW_UPS` or `TOOLS`.
+        what: `SUMMARY`, `TOOLS`, or what an app has added.
     """
     if member.reads_only_own_runs:
         return None
@@ -34,8 +35,11 @@ def thread_notice(*, member: Member, thread_id: uuid.UUID, number: int, what: st
         tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
     )
     run = runs.filter(number=number).select_related("conversation").first()
-    event = None if run is None else _NOTICES[what](run.conversation)
-    return None if run is None or event is None else (run.run_id, event)
+    if run is None:
+        return None
+    read = _NOTICES.get(what)
+    event = added_notice(what, run.conversation) if read is None else read(run.conversation)
+    return None if event is None else (run.run_id, event)
 
 
 def _summary(conversation: Conversation) -> Custom | None:
@@ -43,25 +47,6 @@ def _summary(conversation: Conversation) -> Custom | None:
         return None
     summary, _ = summary_of(conversation, shown_path(conversation))
     return Custom("thread.summary", {"summary": summary}) if summary else None
-
-
-def _title(conversation: Conversation) -> Custom | None:
-    return Custom("thread.title", {"title": conversation.title}) if conversation.title else None
-
-
-def _follow_ups(conversation: Conversation) -> Custom | None:
-    """Return the event with the questions, if the answer that they follow is the last one shown."""
-    if not conversation.follow_ups:
-        return None
-    shown = Message.objects.filter(
-        on_path(shown_path(conversation)), conversation=conversation, conversation__tenant_id=conversation.tenant_id
-    )
-    last = shown.order_by("-position").values_list("run__number", "run__run_id").first()
-    newest = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation).order_by("-number")
-    number = newest.values_list("number", flat=True).first()
-    if last is None or not conversation.follow_ups_run == last[0] == number:
-        return None
-    return Custom("thread.follow_ups", {"runId": last[1], "questions": list(conversation.follow_ups)})
 
 
 def _tools(conversation: Conversation) -> Custom:
@@ -82,9 +67,4 @@ def _tools(conversation: Conversation) -> Custom:
     return Custom("thread.tools", {"off": off})
 
 
-_NOTICES: Mapping[str, Callable[[Conversation], Custom | None]] = {
-    SUMMARY: _summary,
-    TITLE: _title,
-    FOLLOW_UPS: _follow_ups,
-    TOOLS: _tools,
-}
+_NOTICES: Mapping[str, Callable[[Conversation], Custom | None]] = {SUMMARY: _summary, TOOLS: _tools}

@@ -48,7 +48,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     ],
     PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
     SUGGESTED: [
-        "tests/services/runs/extensions/test_follow_ups.py"
+        "tests/contrib/titles/test_follow_ups.py"
         "::test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside"
     ],
     INVITED: [
@@ -120,10 +120,10 @@ def parse_blocks_of_any_length() -> None:
 
 def suggest_after_untrusted_text() -> None:
     """Questions are suggested whatever the conversation has read."""
-    from assistant.services.runs.extensions import follow_ups
+    from assistant.contrib.titles import extension
 
     _in_servers_too()
-    follow_ups.sources_of = lambda messages: ()  # type: ignore[attr-defined]
+    extension.sources_of = lambda messages: ()  # type: ignore[attr-defined]
 
 
 def join_without_being_asked() -> None:

@@ -33,10 +33,10 @@ def test_an_admin_creates_assistants_in_their_tenant(amys: Client, cast: Cast) -
 
 
 def test_other_models_and_what_follows_an_answer_are_set_with_bounds(amys: Client, cast: Cast) -> None:
-    data = new_assistant(tenant=cast.acme.pk, other_models="large\n\n small \nlarge", suggests_follow_ups="on")
+    data = new_assistant(tenant=cast.acme.pk, other_models="large\n\n small \nlarge", extensions=["follow_ups"])
     assert amys.post("/admin/assistant/assistant/add/", data).status_code == 302
     made = Assistant.objects.get(slug="sales")
-    assert made.other_models == ["large", "small"] and made.suggests_follow_ups and not made.makes_titles
+    assert made.other_models == ["large", "small"] and made.extensions == ["follow_ups"]
     for names in ("\n".join(map(str, range(9))), "x" * 201):
         answer = amys.post("/admin/assistant/assistant/add/", new_assistant(slug="more", other_models=names))
         assert "At most 8 other models" in answer.content.decode()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
+from assistant.contrib.titles.models import FollowUpQuestions
 from assistant.models import Assistant, Conversation, Message, Provider, TenantLimits, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.conversations.conversations import rename_conversation
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.django_db(transaction=True)]
 in_db = sync_to_async
 HTML = {"forwardedProps": {"render": "html"}}
 ON = {"ASSISTANT_GENERATED_TITLES": "true", "ASSISTANT_FOLLOW_UP_QUESTIONS": "true"}
+BOTH = ["titles", "follow_ups"]
 NEXT = ["How long does it take?", "Who pays for it?"]
 
 
@@ -43,6 +45,11 @@ def answering(request: Recorded) -> Answer:
     return reply(json.dumps(answer) if is_aside(request) else "You can return it.")(request)
 
 
+@pytest.fixture(autouse=True)
+def titled(cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.support.pk).update(extensions=["titles"])
+
+
 @pytest.fixture
 def server(provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
     fake_provider.rule(answering)
@@ -51,7 +58,7 @@ def server(provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
 
 
 async def suggest(cast: Cast) -> None:
-    await Assistant.objects.filter(pk=cast.support.pk).aupdate(suggests_follow_ups=True)
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(extensions=BOTH)
 
 
 async def test_a_new_conversation_gets_a_title_and_its_page_is_told(
@@ -64,7 +71,7 @@ async def test_a_new_conversation_gets_a_title_and_its_page_is_told(
         await socket.ask("And a goat?", thread=frames[0]["threadId"], **HTML)
     conversation = await Conversation.objects.aget()
     assert conversation.title == "Returns of sheep" and conversation.title_origin == "model"
-    assert len(asides(fake_provider)) == 1 and conversation.follow_ups == []
+    assert len(asides(fake_provider)) == 1 and not await FollowUpQuestions.objects.acount()
     spent = await UsageEntry.objects.aget(purpose="title")
     assert spent.output_tokens and spent.tenant_id == cast.acme.pk and spent.user_id == cast.alice.pk
 
@@ -100,7 +107,7 @@ async def test_of_a_question_with_a_file_the_title_is_of_its_own_text_and_nothin
     assert "questions" not in request.messages[0]["content"]
     assert "How do I return a sheep?" in request.messages[1]["content"]
     assert "password" not in request.messages[1]["content"]
-    assert (await Conversation.objects.aget()).follow_ups == []
+    assert not await FollowUpQuestions.objects.acount()
 
 
 async def test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside(
@@ -118,8 +125,10 @@ async def test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_ou
         await socket.ask("And a goat?", thread=frames[0]["threadId"], **HTML)
         await socket.ask("And a cow?", **HTML)
         await socket.until_custom("thread.follow_ups")
-    marked, unmarked = [row async for row in Conversation.objects.order_by("created_at")]
-    assert marked.follow_ups == [] and unmarked.follow_ups == NEXT
+    _, unmarked = [row async for row in Conversation.objects.order_by("created_at")]
+    suggested = await FollowUpQuestions.objects.aget()
+    assert suggested.conversation_id == unmarked.pk and suggested.questions == NEXT
+    assert suggested.tenant_id == cast.acme.pk
     assert len(asides(fake_provider)) == 2
 
 
@@ -140,7 +149,7 @@ async def test_callers_that_do_not_want_rendered_text_are_told_nothing(server: S
     await suggest(cast)
     async with open_socket(server.url, user=cast.alice) as socket:
         await socket.ask("How do I return a sheep?")
-        await until(lambda: Conversation.objects.exclude(follow_ups=[]).first())
+        await until(FollowUpQuestions.objects.first)
         await socket.send({"type": "ping"})
         await socket.until_custom("pong")
     assert not [frame for frame in socket.frames if str(frame.get("name")).startswith("thread.")]
@@ -191,7 +200,7 @@ async def test_an_assistant_and_a_deployment_can_have_them_off(
 ) -> None:
     fake_provider.rule(answering)
     for env, is_on in ((ON, False), ({}, True)):
-        await Assistant.objects.filter(pk=cast.support.pk).aupdate(makes_titles=is_on, suggests_follow_ups=is_on)
+        await Assistant.objects.filter(pk=cast.support.pk).aupdate(extensions=BOTH if is_on else [])
         with serve(env=env) as one:
             async with open_socket(one.url, user=cast.alice) as socket:
                 await socket.ask("How do I return a sheep?", **HTML)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assistant.core.conversation.side_question import (
+from assistant.contrib.titles.side_question import (
     MAX_ANSWER,
     MAX_QUESTION,
     MAX_TITLE,

@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
-from assistant.core.conversation.side_question import SideAnswer, ask_aside
+from assistant.contrib.titles import FOLLOW_UPS, TITLES
+from assistant.contrib.titles.side_question import SideAnswer, ask_aside
+from assistant.contrib.titles.storing import MAX_RUNS, claim_title, store_follow_ups, store_title
 from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.untrusted import sources_of
 from assistant.models import Assistant, UsageEntry
-from assistant.services.assistants.provider_choice import ProviderChoice, answers_asides
+from assistant.services.assistants.provider_choice import answers_asides, choose_provider
 from assistant.services.conversations.stored_messages import stored_text
-from assistant.services.conversations.titles import claim_title, store_follow_ups, store_title
 from assistant.services.db.threads import in_database
-from assistant.services.eventlog.log import FOLLOW_UPS, TITLE
 from assistant.services.limits.quota_ledger import Estimate, reserve_run
 from assistant.services.limits.usage import add_usage
+from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import FinishedRun, RunExtension
 from assistant.services.tenancy.quotas import QuotaReached
+from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
@@ -71,16 +73,13 @@ class FollowUps(RunExtension[None]):
             await asyncio.shield(_store(run, found, wants_title))
 
 
-def follow_ups(*, assistant: Assistant, choice: ProviderChoice) -> tuple[FollowUps, ...]:
-    """Return the extension that asks for what an assistant's settings want after a run; nothing if they want nothing.
-
-    Args:
-        choice: what answers in the run.
-    """
-    if not answers_asides(choice):
+def follow_ups(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]) -> tuple[FollowUps, ...]:
+    """Return the extension that asks for what an assistant wants after a run; nothing if it wants nothing."""
+    if not answers_asides(choose_provider(assistant)):
         return ()
-    makes_titles = bool(settings.ASSISTANT_GENERATED_TITLES and assistant.makes_titles)
-    suggests = bool(settings.ASSISTANT_FOLLOW_UP_QUESTIONS and assistant.suggests_follow_ups)
+    names = assistant.extensions
+    makes_titles = settings.ASSISTANT_GENERATED_TITLES and TITLES in names and key.number <= MAX_RUNS
+    suggests = settings.ASSISTANT_FOLLOW_UP_QUESTIONS and FOLLOW_UPS in names
     return (FollowUps(makes_titles, suggests),) if makes_titles or suggests else ()
 
 
@@ -124,11 +123,11 @@ def _priced(run: FinishedRun, model: Model, spent: Sequence[tuple[str, Usage]]) 
 
 async def _store(run: FinishedRun, found: SideAnswer, wants_title: bool) -> None:
     if wants_title and await in_database(store_title, key=run.key, title=found.title):
-        await run.log.publish_change(run.key.thread, TITLE)
+        await run.log.publish_change(run.key.thread, "title")
     if not found.questions:
         return
     if await in_database(store_follow_ups, key=run.key, questions=found.questions):
-        await run.log.publish_change(run.key.thread, FOLLOW_UPS)
+        await run.log.publish_change(run.key.thread, "follow-ups")
 
 
 def _may_spend(*, run: FinishedRun) -> bool:
