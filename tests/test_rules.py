@@ -42,7 +42,11 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.delete"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.owners"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.restore"): THROWN_AWAY,
-    (QUERY, "assistant/contrib/data/services/viewsets.py:_member"): USERS,
+    (
+        QUERY,
+        "assistant/contrib/data/services/read_rows.py:_check",
+    ): "of rows that a call has loaded",
+    (QUERY, "assistant/contrib/data/services/view_calls.py:member_of"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:_may_view"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:_user"): USERS,
     (QUERY, "assistant/contrib/data/services/visible_rows.py:rows_of_admin"): EXPOSED,

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistant.contrib.data.exposing import expose
+    from assistant.contrib.data.exposing_openapi import expose_openapi
     from assistant.contrib.data.exposing_views import expose_viewset
     from assistant.contrib.data.knowledge_sources import KnowledgeSource
 
-__all__ = ["KnowledgeSource", "expose", "expose_viewset"]
-_MODULES = {"KnowledgeSource": "knowledge_sources", "expose": "exposing", "expose_viewset": "exposing_views"}
+__all__ = ["KnowledgeSource", "expose", "expose_openapi", "expose_viewset"]
+_MODULES = {
+    "KnowledgeSource": "knowledge_sources",
+    "expose": "exposing",
+    "expose_openapi": "exposing_openapi",
+    "expose_viewset": "exposing_views",
+}
 
 
 def __getattr__(name: str) -> Any:

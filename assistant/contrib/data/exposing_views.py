@@ -36,6 +36,15 @@ def declared_viewsets() -> list[ExposedViewSet]:
     return list(_declared)
 
 
+def check_request_for(caller: str, request_for: RequestFor | None) -> None:
+    """Raise `InvalidTool` if a function cannot be called with a request and a context."""
+    if request_for is None:
+        return
+    mistake = "is async" if is_async(request_for) else positional_mistake(request_for, 2)
+    if mistake:
+        raise InvalidTool(f"{caller}: request_for {mistake}.")
+
+
 @lists_options
 def expose_viewset(
     viewset: Any,
@@ -70,10 +79,7 @@ def expose_viewset(
         raise InvalidTool(f"expose_viewset() takes a viewset class, not {label}.")
     if isinstance(actions, str):
         raise InvalidTool(f"expose_viewset({label}): actions must be a list of names.")
-    if request_for is not None:
-        mistake = "is async" if is_async(request_for) else positional_mistake(request_for, 2)
-        if mistake:
-            raise InvalidTool(f"expose_viewset({label}): request_for {mistake}.")
+    check_request_for(f"expose_viewset({label})", request_for)
     if any(one.viewset is viewset for one in _declared):
         raise InvalidTool(f"expose_viewset({label}) was called twice.")
     _declared.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from django.apps import apps
@@ -19,6 +19,8 @@ _CORE_FAMILIES = ("knowledge", "web_search")
 ALL, NONE = "all", "none"
 
 _registry: Registry | None = None
+# What returns tools that can be known only when Django has read the project's addresses.
+_late: list[Callable[[], Iterable[Tool]]] = []
 
 
 def discover_installed() -> None:
@@ -87,7 +89,15 @@ def registry() -> Registry:
     """Return the catalogue. Raises `LookupError` before the apps are ready."""
     if _registry is None:
         raise LookupError("the tools are discovered when Django's apps are ready")
+    if _late and apps.ready:
+        while _late:
+            replace_tools((), _late.pop(0)())
     return _registry
+
+
+def add_later(tools: Callable[[], Iterable[Tool]]) -> None:
+    """Add the tools of a function, which is called when the catalogue is first used after the start."""
+    _late.append(tools)
 
 
 def replace_tools(names: Collection[str], tools: Iterable[Tool]) -> None:
@@ -97,15 +107,16 @@ def replace_tools(names: Collection[str], tools: Iterable[Tool]) -> None:
         InvalidTool: a name is that of another tool.
     """
     global _registry  # noqa: PLW0603 - see above
+    added = list(tools)
     kept = [tool for tool in registry() if tool.name not in names]
-    _registry = Registry([*kept, *tools])
+    _registry = Registry([*kept, *added])
 
 
 @contextmanager
 def using(tools: Registry) -> Iterator[None]:
     """Make `tools` the catalogue within a block, for tests of tools."""
     global _registry  # noqa: PLW0603 - see above
-    previous, _registry = _registry, tools
+    previous, _registry = registry(), tools
     try:
         yield
     finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from assistant.contrib.data.exposing import declared
-from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.services.exposures import ticked
+from assistant.contrib.data.services.structure import exposes_views
 from assistant.services import composer_parts
 from assistant.services.conversations.added_details import add_detail
 from assistant.services.toolpolicy import added_rules
@@ -14,7 +14,7 @@ from assistant.services.toolpolicy import added_rules
 
 def offer() -> None:
     """Add what the tools need that are exposed now."""
-    if declared() or declared_viewsets() or ticked():
+    if declared() or exposes_views() or ticked():
         _add_rules()
     if declared() or ticked():
         _add_rows()

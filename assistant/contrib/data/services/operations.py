@@ -24,6 +24,7 @@ class Operation:
     Attributes:
         name: its `operationId`.
         places: where each parameter goes.
+        takes_json: whether its body, if it has one, is an object of JSON.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Operation:
     summary: str
     parameters: Schema
     places: Mapping[str, Place]
+    takes_json: bool = True
 
     @property
     def is_read(self) -> bool:
@@ -73,7 +75,16 @@ def _operation(document: Mapping[str, Any], path: str, method: str, item: Mappin
     if required:
         parameters["required"] = required
     summary = " ".join(str(stored.get("description") or stored.get("summary") or "").split())
-    return Operation(str(stored.get("operationId", "")), method, path, summary, parameters, places)
+    return Operation(
+        str(stored.get("operationId", "")), method, path, summary, parameters, places, _takes_json(document, stored)
+    )
+
+
+def _takes_json(document: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    content = _followed(document, stored.get("requestBody", {})).get("content", {})
+    if not content:
+        return True
+    return "properties" in _merged(document, content.get("application/json", {}).get("schema", {}))
 
 
 def _body(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,10 +8,9 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.models import ReachReview
 from assistant.contrib.data.services.plans import plans
-from assistant.contrib.data.services.structure import structure
+from assistant.contrib.data.services.structure import exposes_views, structure
 from assistant.services.tenancy import audit_trail, change_notices
 
 # How far back the page compares.
@@ -20,7 +19,7 @@ COMPARED = timedelta(days=30)
 
 def read_only_reason() -> str:
     """Return why no tool with an effect may run; "" if they may, as where nothing is exposed."""
-    if not plans() and not declared_viewsets():
+    if not plans() and not exposes_views():
         return ""
     is_read_only = ReachReview.objects.values_list("is_read_only", flat=True).first()
     if is_read_only is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from assistant.contrib.data.exposing_openapi import declared_documents
 from assistant.contrib.data.exposing_views import declared_viewsets
 from assistant.contrib.data.services.plans import Plan, object_backends, plans
-from assistant.contrib.data.services.tenant_conditions import shown_path
 
 if TYPE_CHECKING:
+    from assistant.contrib.data.services.openapi_views import DocumentPlan
     from assistant.contrib.data.services.viewsets import ViewPlan
 
 
@@ -18,34 +19,40 @@ def structure() -> dict[str, dict[str, Any]]:
 
 
 def structure_of_views() -> dict[str, dict[str, Any]]:
-    """Return what is offered of each exposed viewset, by its dotted name."""
+    """Return what is offered of each exposed viewset, by its dotted name, and document."""
     return {plan.label: _structure_of_view(plan) for plan in exposed_views()}
 
 
-def exposed_views() -> tuple[ViewPlan, ...]:
-    """Return what is offered of exposed viewsets, without importing what describes them where there are none."""
-    if not declared_viewsets():
-        return ()
-    from assistant.contrib.data.services.viewsets import view_plans
-
-    return view_plans()
+def exposes_views() -> bool:
+    """Whether the project exposes viewsets or documents."""
+    return bool(declared_viewsets() or declared_documents())
 
 
-def _structure_of_view(plan: ViewPlan) -> dict[str, Any]:
-    tenantless = plan.exposed.tenantless
-    path = "" if plan.problem else shown_path(plan.model, tenantless=tenantless)
-    own = f"The tenant's own, by {path}" if path else "The same rows for all tenants"
-    rules = [own, "Active members, not end users", "The view's own permissions and filters"]
+def exposed_views() -> tuple[ViewPlan | DocumentPlan, ...]:
+    """Return what is offered of exposed viewsets and documents, without importing what describes them for none."""
+    found: tuple[ViewPlan | DocumentPlan, ...] = ()
+    if declared_viewsets():
+        from assistant.contrib.data.services.viewsets import view_plans
+
+        found += view_plans()
+    if declared_documents():
+        from assistant.contrib.data.services.openapi_views import document_plans
+
+        found += document_plans()
+    return found
+
+
+def _structure_of_view(plan: ViewPlan | DocumentPlan) -> dict[str, Any]:
     return {
         "tools": [offer.tool for offer in plan.offers],
         "problem": plan.problem,
-        "path": path,
+        "path": "" if plan.problem else plan.path,
         "fields": ["what its serializers show"],
         "filters": sorted({name for offer in plan.offers for name in offer.operation.parameters["properties"]}),
         "personal": [],
         "left_out": list(plan.left_out),
         "not_named": [],
-        "rules": [] if plan.problem else rules,
+        "rules": [] if plan.problem else plan.rules,
     }
 
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
-from urllib.parse import urlencode
 
-from django.apps import apps
-from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.core.handlers.wsgi import WSGIRequest
-from django.db import transaction
 from django.db.models import Model
 from django.db.models.query import ModelIterable
-from django.db.models.signals import post_save, pre_delete, pre_save
 from django.utils.text import slugify
+from django.utils.translation import override
+from rest_framework.generics import GenericAPIView
 from rest_framework.relations import ManyRelatedField, RelatedField
 from rest_framework.renderers import JSONRenderer
 from rest_framework.routers import SimpleRouter
@@ -29,23 +21,22 @@ from rest_framework.routers import SimpleRouter
 from assistant.contrib.data.exposing_views import ExposedViewSet, declared_viewsets
 from assistant.contrib.data.services.columns import looks_secret_name
 from assistant.contrib.data.services.operations import Operation, operations_of
-from assistant.contrib.data.services.reading import reading
-from assistant.contrib.data.services.tenant_conditions import is_tenantless, of_tenant, problem_of_path
-from assistant.hosting import get_host
-from assistant.models import Membership
-from assistant.optional_apps import labels
-from assistant.toolkit import ForeignRow, InvalidTool, ToolContext, ToolError
+from assistant.contrib.data.services.tenant_conditions import is_tenantless, of_tenant, problem_of_path, shown_path
+from assistant.contrib.data.services.view_calls import (
+    FAILED,
+    bounded,
+    guarded,
+    request_of,
+    told,
+    without_secret_parameters,
+    without_secrets,
+)
+from assistant.contrib.data.services.view_tools import tool_of
+from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError
 from assistant.toolkit.guards.tenant_paths import tenant_models
 from assistant.toolkit.lazy_module import is_there
 
-# Rows of a list without pages of its own.
-MAX_ROWS = 50
 _DEFAULT_ACTIONS = ("list", "retrieve")
-_FORBIDDEN = (401, 403)
-_NOT_FOUND = 404
-_TOO_MANY = 429
-_FAILED = 400
-_writes_for: ContextVar[ToolContext | None] = ContextVar("assistant_data_writes_for", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +62,16 @@ class ViewPlan:
     offers: tuple[Offer, ...] = ()
     left_out: tuple[str, ...] = ()
     problem: str = ""
+
+    @property
+    def path(self) -> str:
+        """The way from its rows to their tenants, for people."""
+        return "" if self.problem else shown_path(self.model, tenantless=self.exposed.tenantless)
+
+    @property
+    def rules(self) -> list[str]:
+        own = f"The tenant's own, by {self.path}" if self.path else "The same rows for all tenants"
+        return [own, "Active members, not end users", "The view's own permissions and filters"]
 
     @property
     def label(self) -> str:
@@ -104,7 +105,7 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
     offers: list[Offer] = []
     left_out: list[str] = []
     for name in wanted:
-        operation = _without_secret_parameters(found[name])
+        operation = without_secret_parameters(found[name])
         secret = [one for one in operation.parameters.get("required", ()) if looks_secret_name(one)]
         if secret:
             left_out.append(f"{name}: it needs {secret[0]}, which looks secret")
@@ -119,22 +120,29 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
     return ViewPlan(exposed, model, tuple(offers), tuple(left_out))
 
 
-def _without_secret_parameters(operation: Operation) -> Operation:
-    """Return an operation without optional parameters whose names look secret: a filter tells what it compares."""
-    parameters = operation.parameters
-    required = parameters.get("required", ())
-    properties = {
-        name: schema
-        for name, schema in parameters["properties"].items()
-        if name in required or not looks_secret_name(name)
-    }
-    return replace(operation, parameters={**parameters, "properties": properties})
-
-
 def _with_optional_body(operation: Operation) -> Operation:
     """Return an operation whose body may be empty: that of an action of one's own is a guess of the schema's."""
     required = [name for name in operation.parameters.get("required", ()) if operation.places[name] != "body"]
     return replace(operation, parameters={**operation.parameters, "required": required})
+
+
+def narrowed_view(view: Any, context: ToolContext, arguments: Mapping[str, Any], *, is_read: bool) -> Any:
+    """Return a view of an address with the tenant's rows alone, if it is one whose rows can be kept to a tenant."""
+    if not can_be_narrowed(view):
+        return view
+    check_order(view.cls, arguments)
+    base = scoped(view.cls, context, is_read=is_read)
+    actions = getattr(view, "actions", None)
+    return base.as_view(actions, **view.initkwargs) if actions else base.as_view(**view.initkwargs)
+
+
+def can_be_narrowed(view: Any) -> bool:
+    """Whether the rows of an address's view are of a model with a path to the tenant."""
+    base = getattr(view, "cls", None)
+    if not (isinstance(base, type) and issubclass(base, GenericAPIView)):
+        return False
+    model = _model_of(base)
+    return model is not None and not problem_of_path(model)
 
 
 def _model_of(viewset: Any) -> Any | None:
@@ -173,6 +181,16 @@ def _operations(viewset: Any) -> list[Operation]:
     return list(operations_of(document))
 
 
+def tools_of_views() -> list[Tool]:
+    """Return the tools of all exposed viewsets. Raises `InvalidTool` for an action that does not exist."""
+    with override(None):
+        return [
+            tool_of(offer.tool, offer.operation, partial(call_view, offer), untrusted=offer.exposed.untrusted)
+            for plan in view_plans()
+            for offer in plan.offers
+        ]
+
+
 def call_view(offer: Offer, arguments: Mapping[str, Any], context: ToolContext) -> Any:
     """Call an action as the member, and return its data.
 
@@ -180,105 +198,26 @@ def call_view(offer: Offer, arguments: Mapping[str, Any], context: ToolContext) 
         ToolError: the view refuses it, with what it says.
         ForeignRow: it has saved or deleted another tenant's row; nothing of it is kept.
     """
-    user = _member(context)
-    _check_order(offer, arguments)
-    request = _request(offer, arguments, context, user)
-    view = _scoped(offer, context).as_view({offer.operation.method: offer.operation.name}, **offer.options)
-    with _transaction(offer, context):
+    exposed = offer.exposed
+    check_order(exposed.viewset, arguments)
+    request = request_of(offer.operation, arguments, context, request_for=exposed.request_for)
+    view = scoped(exposed.viewset, context, is_read=offer.operation.is_read, tenantless=exposed.tenantless).as_view(
+        {offer.operation.method: offer.operation.name}, **offer.options
+    )
+    with guarded(offer.operation, context):
         response = view(request, **_path_arguments(offer, arguments))
         data = json.loads(JSONRenderer().render(response.data)) if getattr(response, "data", None) is not None else None
-        if response.status_code >= _FAILED:
-            raise ToolError(_told(response.status_code, data))
-    return _bounded(_without_secrets(data))
+        if response.status_code >= FAILED:
+            raise ToolError(told(response.status_code, data))
+    return bounded(without_secrets(data))
 
 
-def _check_order(offer: Offer, arguments: Mapping[str, Any]) -> None:
+def check_order(viewset: Any, arguments: Mapping[str, Any]) -> None:
     """Refuse an order by a column that looks secret, since it tells how values compare."""
-    for backend in getattr(offer.exposed.viewset, "filter_backends", None) or ():
+    for backend in getattr(viewset, "filter_backends", None) or ():
         names = str(arguments.get(getattr(backend, "ordering_param", ""), "")).split(",")
         if secret := [name for name in names if looks_secret_name(name.strip().lstrip("-"))]:
             raise ToolError(f"Rows cannot be ordered by {secret[0]!r}.")
-
-
-def _transaction(offer: Offer, context: ToolContext) -> AbstractContextManager[None]:
-    return reading("Ask for less.") if offer.operation.is_read else _watched(context)
-
-
-@contextmanager
-def _watched(context: ToolContext) -> Iterator[None]:
-    token = _writes_for.set(context)
-    try:
-        with transaction.atomic():
-            yield
-    finally:
-        _writes_for.reset(token)
-
-
-def _check_written(sender: Any, instance: Any, **_: Any) -> None:
-    """Refuse a row that is not the tenant's, before and after a view writes it."""
-    context = _writes_for.get()
-    if context is None or sender._meta.app_label in labels() or instance._state.adding:
-        return
-    if not tenant_models().ways(sender) or problem_of_path(sender):
-        return
-    if not sender._base_manager.filter(of_tenant(sender, context), pk=instance.pk).exists():
-        raise ForeignRow(f"A view of tenant {context.tenant.id} wrote {sender._meta.label} {instance.pk}.")
-
-
-for _signal in (pre_save, post_save, pre_delete):
-    _signal.connect(_check_written, weak=False, dispatch_uid="assistant.contrib.data.viewsets")
-
-
-def _member(context: ToolContext) -> Any:
-    members = Membership.objects.filter(tenant_id=context.tenant.pk, user_id=context.user.pk)
-    user = get_user_model()._base_manager.filter(pk=context.user.pk, is_active=True).first()
-    if user is None or not members.exclude(role=Membership.Role.END_USER).exists():
-        raise ToolError("Only active members may use this.")
-    return user
-
-
-def _request(offer: Offer, arguments: Mapping[str, Any], context: ToolContext, user: Any) -> Any:
-    places = offer.operation.places
-    query = [
-        (name, _as_text(each))
-        for name, value in arguments.items()
-        if places.get(name) == "query" and value is not None
-        for each in (value if isinstance(value, list) else [value])
-    ]
-    body = json.dumps({name: value for name, value in arguments.items() if places.get(name) == "body"}).encode()
-    hosts = [host for host in settings.ALLOWED_HOSTS if not host.startswith((".", "*"))]
-    request = WSGIRequest(
-        {
-            "REQUEST_METHOD": offer.operation.method.upper(),
-            "PATH_INFO": "/",
-            "QUERY_STRING": urlencode(query),
-            "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(body)),
-            "HTTP_ACCEPT": "application/json",
-            "HTTP_HOST": hosts[0] if hosts else "localhost",
-            "SERVER_NAME": "localhost",
-            "SERVER_PORT": "443",
-            "REMOTE_ADDR": "127.0.0.1",
-            "wsgi.input": io.BytesIO(body),
-            "wsgi.url_scheme": "https",
-        }
-    )
-    request.user = user
-    # How Django REST framework is told that somebody is authenticated already.
-    request._force_auth_user = user  # type: ignore[attr-defined]
-    host = get_host()
-    if host is not None and context.tenant.external_id:
-        model = apps.get_model(host.tenant_model)
-        row = model._base_manager.get(pk=context.tenant.external_id)
-        for name in ("tenant", str(model._meta.model_name)):
-            setattr(request, name, row)
-    if offer.exposed.request_for is not None:
-        offer.exposed.request_for(request, context)
-    return request
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _path_arguments(offer: Offer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,9 +228,8 @@ def _path_arguments(offer: Offer, arguments: Mapping[str, Any]) -> dict[str, Any
     return {name: str(arguments[name]) for name in names}
 
 
-def _scoped(offer: Offer, context: ToolContext) -> Any:
-    """Return the viewset with rows, related rows and choices of them that are the tenant's."""
-    base = offer.exposed.viewset
+def scoped(base: Any, context: ToolContext, *, is_read: bool, tenantless: bool = False) -> Any:
+    """Return a viewset, or generic view, with rows, related rows and choices of them that are the tenant's."""
 
     class OwnRelations(ModelIterable):  # type: ignore[type-arg]
         def __iter__(self) -> Iterator[Any]:
@@ -305,16 +243,16 @@ def _scoped(offer: Offer, context: ToolContext) -> Any:
 
         def get_queryset(self) -> Any:
             rows = super().get_queryset()
-            rows = rows.filter(of_tenant(rows.model, context, tenantless=offer.exposed.tenantless))
+            rows = rows.filter(of_tenant(rows.model, context, tenantless=tenantless))
             # Rows that are going to be saved stay as they are, and are emptied when they are shown.
-            if offer.operation.is_read and rows._iterable_class is ModelIterable:
+            if is_read and rows._iterable_class is ModelIterable:
                 rows._iterable_class = OwnRelations
             return rows
 
         def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
             serializer = super().get_serializer(*args, **kwargs)
             _narrow(serializer, context)
-            if not offer.operation.is_read:
+            if not is_read:
                 _show_own_relations(serializer, context)
             return serializer
 
@@ -366,26 +304,3 @@ def _narrow(serializer: Any, context: ToolContext, depth: int = 5) -> None:
             relation.queryset = rows.filter(of_tenant(rows.model, context)) if has_path else rows.none()
         elif depth and hasattr(getattr(one, "child", one), "fields"):
             _narrow(one, context, depth - 1)
-
-
-def _told(status: int, data: Any) -> str:
-    if status == _NOT_FOUND:
-        return "There is no such row among those that the user can see."
-    if status in _FORBIDDEN:
-        return "The user may not do this."
-    detail = data.get("detail") if isinstance(data, dict) else None
-    if status == _TOO_MANY:
-        return str(detail or "Too many calls. Try again later.")
-    return str(detail) if detail else f"It was refused: {json.dumps(data, ensure_ascii=False)[:2000]}"
-
-
-def _without_secrets(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {name: _without_secrets(value) for name, value in data.items() if not looks_secret_name(str(name))}
-    return [_without_secrets(one) for one in data] if isinstance(data, list) else data
-
-
-def _bounded(data: Any) -> Any:
-    if isinstance(data, list) and len(data) > MAX_ROWS:
-        return {"rows": data[:MAX_ROWS], "more": f"Only the first {MAX_ROWS} of {len(data)} rows are shown. Narrow it."}
-    return "Done" if data is None else data
