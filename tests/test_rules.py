@@ -134,7 +134,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/demo/seeds/rows.py:seed"): "tenants that the command makes",
     (QUERY, "assistant/contrib/demo/tenants.py:_assistant"): OF_A_ROW,
     (QUERY, "assistant/contrib/demo/tenants.py:load_demo_tenants"): USERS,
-    (QUERY, "assistant/services/privacy/key_rotation.py:_rotate"): "the deployment's keys, an operator's command",
+    (QUERY, "assistant/contrib/deploy/key_rotation.py:_rotate"): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/runs/approval_expiry.py:expire_approvals"): ALL_TENANTS,
     (QUERY, "assistant/services/conversations/feedback.py:_answer"): "within the member's own conversations",
     (QUERY, "assistant/services/runs/cancelling.py:cancel_runs_without_access"): ALL_TENANTS,
@@ -167,7 +167,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/sign_in/services/policy.py:is_required_of"): USERS,
     (
         QUERY,
-        "assistant/contrib/sign_in/services/key_rotation.py:_rotate",
+        "assistant/contrib/sign_in/stored_secrets.py:_rotate",
     ): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/runs/reading/stored_thread.py:stored_thread"): "within the member's own conversations",
     (

@@ -66,9 +66,8 @@ print([kind for kind in retention_rules.kinds() if kind == "deliveries"])
 from assistant.services.tenancy import authentication, end_users
 print([*authentication._tokens, *scopes.SCOPES[4:], *[1 for _ in [0] if end_users.are_identified()]])
 from assistant.pages import added_parts
-from assistant.services.privacy import key_rotation
 from assistant.services.tenancy import sign_in_steps
-print([*sign_in_steps._steps, *member_links._account_links, *added_parts._parts["sign-in"], *key_rotation._added])
+print([*sign_in_steps._steps, *member_links._account_links, *added_parts._parts["sign-in"]])
 print([name for name in (*scopes.REST, *scopes.FRAMES) if name.startswith(("alarm", "schedule"))])
 from assistant.services import warm_up
 from assistant.services.privacy import leaving_rules

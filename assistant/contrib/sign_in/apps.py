@@ -21,9 +21,7 @@ class SignInConfig(OptionalApp):
     def register(self) -> None:
         from assistant.contrib.sign_in import checks  # noqa: F401 - registers the checks
         from assistant.contrib.sign_in.services import policy
-        from assistant.contrib.sign_in.services.key_rotation import rotate_second_factors
         from assistant.pages import added_parts, member_links
-        from assistant.services.privacy import key_rotation
         from assistant.services.tenancy import sign_in_steps
 
         sign_in_steps.ask_for(
@@ -45,7 +43,6 @@ class SignInConfig(OptionalApp):
         )
         added_parts.add_part("sign-in", "assistant/accounts/oidc_button.html", context=_button)
         added_parts.add_part("account", "assistant/accounts/oidc_account.html", context=_account)
-        key_rotation.rotate_with(rotate_second_factors)
         if apps.is_installed("allauth.mfa"):
             from assistant.contrib.sign_in.pages import records
 

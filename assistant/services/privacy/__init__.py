@@ -1,1 +1,1 @@
-"""Erasure, retention and key rotation."""
+"""Erasure and retention."""

@@ -11,7 +11,7 @@ from assistant.contrib.bundles.services.part_modules import part_modules
 from assistant.contrib.demo.seeds.added import added_seeds
 from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
 from assistant.pages import added_settings, member_links
-from assistant.services.privacy import key_rotation, retention_rules
+from assistant.services.privacy import retention_rules
 from assistant.services.tenancy import scopes, sign_in_steps
 
 
@@ -22,7 +22,6 @@ def registries() -> dict[str, Any]:
         "inlines": added_inlines(),
         "settings": [*added_settings._makers],
         "links": [*member_links._links],
-        "rotations": [*key_rotation._added],
         "retention": [*retention_rules._rules],
         "scopes": [*scopes._texts],
         "steps of sign-in": [*sign_in_steps._steps],

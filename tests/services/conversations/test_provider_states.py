@@ -12,6 +12,7 @@ from cryptography.fernet import Fernet
 from django.test import Client, override_settings
 
 from assistant.contrib.data_exports.exports import export_tenant
+from assistant.contrib.deploy.key_rotation import rotate
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import TextMessageContent, TextMessageEnd, TextMessageStart
 from assistant.core.values.history_window import repair
@@ -20,7 +21,6 @@ from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.providers.openai_wire.provider_state import MAX_BYTES, CallState, read_state, written_state
 from assistant.services.conversations.stored_messages import recent_messages, store_messages, with_sealed_states
-from assistant.services.privacy.key_rotation import rotate
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 

@@ -13,7 +13,7 @@ HOW = (
     "Every encrypted field of every model gets a secret of its own. These are searched in a dump and in SQLite's "
     "files, on every page of the admin, in forms that are shown again, in the history, sessions and exports. Then the "
     "keys are rotated, also with an interruption, and everything is read with the new key alone. On SQLite and "
-    "PostgreSQL: tests/services/privacy/test_key_rotation.py, tests/contrib/panel/settings/test_secrets.py, "
+    "PostgreSQL: tests/contrib/deploy/test_key_rotation.py, tests/contrib/panel/settings/test_secrets.py, "
     "tests/contrib/panel/settings/test_secrets_unseen.py."
 )
 DUMPED, UNREAD, SHOWN = (
@@ -22,7 +22,7 @@ DUMPED, UNREAD, SHOWN = (
     "tests that found a secret in the admin or in an export",
 )
 _ENCRYPTION, _ADMIN, _UNSEEN = (
-    "tests/services/privacy/test_key_rotation.py",
+    "tests/contrib/deploy/test_key_rotation.py",
     "tests/contrib/panel/settings/test_secrets.py",
     "tests/contrib/panel/settings/test_secrets_unseen.py",
 )
@@ -60,7 +60,7 @@ def store_in_the_clear() -> None:
 
 def renew_nothing() -> None:
     """A rotation assumes that every value is encrypted with the new key already."""
-    from assistant.services.privacy import key_rotation
+    from assistant.contrib.deploy import key_rotation
 
     key_rotation.can_decrypt = lambda key, stored: True
 

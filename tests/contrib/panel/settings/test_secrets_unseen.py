@@ -18,10 +18,10 @@ from django.db import models
 from django.test import Client
 
 from assistant.admin.base.secret_fields import SecretTextarea
+from assistant.contrib.deploy.key_rotation import encrypted_fields
 from assistant.contrib.mcp_servers.models import McpServer
 from assistant.contrib.sent_requests.models import KeptRequest
 from assistant.models import AuditEntry, Provider, ToolSetting
-from assistant.services.privacy.key_rotation import encrypted_fields
 from tests.base import Cast
 from tests.isolation.doors import paths
 from tests.isolation.planting import plant

@@ -12,10 +12,10 @@ from cryptography.fernet import Fernet
 from django.test import Client, override_settings
 
 from assistant.contrib.data_exports.exports import export_tenant, export_user
+from assistant.contrib.deploy.key_rotation import rotate
 from assistant.contrib.row_level_security.protected_tables import protected_tables
 from assistant.models import AuditEntry
 from assistant.services.privacy.erasure import erase_tenant, erase_user
-from assistant.services.privacy.key_rotation import rotate
 from tests.base import Cast
 from tests.contrib.sign_in.accounts.steps import SECRET, code_of, codes_of, give_app, sign_in
 

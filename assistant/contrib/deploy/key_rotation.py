@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -15,6 +16,7 @@ from django.db.models.functions import Cast
 
 from assistant.models import Message
 from assistant.models.fields import EncryptedTextField, cipher
+from assistant.optional_apps import installed
 
 BATCH_ROWS = 200
 
@@ -27,14 +29,6 @@ class Rotation:
     renewed: int = 0
     current: int = 0
     unreadable: int = 0
-
-
-_added: list[Callable[[], Iterator[Rotation]]] = []
-
-
-def rotate_with(rotate_more: Callable[[], Iterator[Rotation]]) -> None:
-    """Let an optional app re-encrypt secrets that are in no encrypted field."""
-    _added.append(rotate_more)
 
 
 def encrypted_fields() -> list[tuple[type[models.Model], str]]:
@@ -55,8 +49,9 @@ def rotate() -> Iterator[Rotation]:
     for model, name in encrypted_fields():
         yield _rotate(model, name)
     yield _rotate(Message, "provider_state")
-    for rotate_more in _added:
-        yield from rotate_more()
+    for app in installed():
+        if app.has("stored_secrets"):
+            yield from import_module(f"{app.name}.stored_secrets").rotate()
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:

@@ -9,15 +9,15 @@ from django.apps import apps
 from django.conf import settings
 from django.db import transaction
 
+from assistant.contrib.deploy.key_rotation import Rotation, can_decrypt
 from assistant.contrib.sign_in.services.policy import AUTHENTICATOR
 from assistant.models.fields import cipher
-from assistant.services.privacy.key_rotation import Rotation, can_decrypt
 
 # Of an authenticator app, and of recovery codes.
 SECRETS_OF_FACTORS = frozenset({"secret", "seed"})
 
 
-def rotate_second_factors() -> Iterator[Rotation]:
+def rotate() -> Iterator[Rotation]:
     """Re-encrypt what is not encrypted with the first key, where django-allauth keeps factors."""
     if apps.is_installed("allauth.mfa"):
         yield _rotate()

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from assistant.contrib.deploy import key_rotation
 from assistant.management.operator import OperatorCommand
-from assistant.services.privacy import key_rotation
 
 
 class Command(OperatorCommand):

@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 from django.test import override_settings
 
+from assistant.contrib.deploy.key_rotation import encrypted_fields, rotate
 from assistant.models.fields import EncryptedTextField
-from assistant.services.privacy.key_rotation import encrypted_fields, rotate
 from tests.base import Cast
 from tests.isolation.planting import Planter
 
