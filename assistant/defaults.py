@@ -45,12 +45,8 @@ ASSISTANT_RETENTION_FROM_SERVER = _env.flag("ASSISTANT_RETENTION_FROM_SERVER", T
 ASSISTANT_RETENTION_DEFAULT_DAYS = _env.number("ASSISTANT_RETENTION_DEFAULT_DAYS", 0)
 ASSISTANT_RETENTION_MAX_DAYS = _env.number("ASSISTANT_RETENTION_MAX_DAYS", 0)
 
-# Limits of reading one uploaded file, in a process of its own, and how many of these a server process has at once.
+# How long one uploaded file may take to be read, and how many are read at once in a server process.
 ASSISTANT_FILE_READ_SECONDS = _env.number("ASSISTANT_FILE_READ_SECONDS", 30, least=1)
-ASSISTANT_FILE_READ_MEMORY_MB = _env.number("ASSISTANT_FILE_READ_MEMORY_MB", 512, least=128)
-# Of a scanned PDF, where the extra `ocr` is installed: 0 seconds leave scans unread.
-ASSISTANT_OCR_SECONDS = _env.number("ASSISTANT_OCR_SECONDS", 120, least=0)
-ASSISTANT_OCR_MEMORY_MB = _env.number("ASSISTANT_OCR_MEMORY_MB", 3072, least=1024)
 ASSISTANT_FILE_READ_PROCESSES = _env.number("ASSISTANT_FILE_READ_PROCESSES", 2, least=1)
 
 # What may be attached to messages: kinds (none: nothing), MB of one file and of a tenant's together, files a message;
@@ -153,7 +149,6 @@ __all__ = [
     "ASSISTANT_ENVIRONMENT_PROBLEMS",
     "ASSISTANT_FAST_PATHS",
     "ASSISTANT_FIELD_ENCRYPTION_KEYS",
-    "ASSISTANT_FILE_READ_MEMORY_MB",
     "ASSISTANT_FILE_READ_PROCESSES",
     "ASSISTANT_FILE_READ_SECONDS",
     "ASSISTANT_INTERNAL_HOSTS",
@@ -170,8 +165,6 @@ __all__ = [
     "ASSISTANT_MIN_BODY_RATE",
     "ASSISTANT_MODEL_INTERCEPTORS",
     "ASSISTANT_MODEL_PRICES",
-    "ASSISTANT_OCR_MEMORY_MB",
-    "ASSISTANT_OCR_SECONDS",
     "ASSISTANT_PENDING_CALLS",
     "ASSISTANT_PROMPT_TESTS",
     "ASSISTANT_PUBLIC_URL",

@@ -29,6 +29,7 @@ from assistant.contrib.docs.defaults import *  # noqa: E402, F403
 from assistant.contrib.embeddings.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
+from assistant.contrib.file_reading.defaults import *  # noqa: E402, F403
 from assistant.contrib.inbox.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.invitations.defaults import *  # noqa: E402, F403
@@ -124,6 +125,7 @@ INSTALLED_APPS = [
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.data_exports",
+    "assistant.contrib.file_reading",
     "assistant.contrib.shares",
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",

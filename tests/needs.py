@@ -29,6 +29,8 @@ NEEDS_APPS = re.compile(
     # Pages with the widget of `end_users`.
     r"|\btests\.browser\.test_widget|/end-user-tokens/|/widget-token/|<tenant-assistant"
     r"|\btests\.browser\.chat\.test_attachments\b|\b[Pp]asskey"
+    # Files that `file_reading` reads.
+    r"|\bsamples\.(PDF|PPTX)\b|\bmake_(pdf|xlsx)\("
     # The tools of `timed`.
     r"|\b(set|list|cancel)_alarms?\b|\bschedule_question\b"
 )

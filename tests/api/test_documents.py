@@ -91,7 +91,7 @@ def test_members_and_other_scopes_upload_nothing(cast: Cast) -> None:
         ("a.md", b"", 400),
         ("a.md", b"  \n", 400),
         ("a.png", samples.PNG, 400),
-        ("a.docx", samples.PDF, 415),
+        ("a.docx", samples.PNG, 415),
         ("a.txt", b"\xff\xfe\x00", 415),
     ],
 )

@@ -32,7 +32,7 @@ from assistant.services.files.limits import (
     attachment_limits,
 )
 from assistant.services.files.reader_turns import Uploader
-from assistant.services.files.reading import broken, no_text, read_text
+from assistant.services.files.reading import broken, check_readable, no_text, read_text
 from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
@@ -96,6 +96,7 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits, uploader
     check_size(len(content), limits)
     name = safe_name(name)
     kind = detect(content, name)
+    check_readable(kind)
     if kind.kind not in limits.kinds:
         raise FileRefused(
             "file_type", _("Files of the kind %(kind)s cannot be attached here.") % {"kind": kind.kind.label}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from assistant.models import Attachment, Tenant, TenantLimits
+from assistant.services.files.reading import readable_kinds
 from assistant.toolkit.media import MAX_BYTES
 
 MB = 1024 * 1024
@@ -52,7 +53,7 @@ def attachment_limits(tenant: Tenant) -> AttachmentLimits:
     written = own.attachment_kinds.replace(",", " ").split() if own is not None else []
     kinds = frozenset(written or settings.ASSISTANT_ATTACHMENT_KINDS)
     return AttachmentLimits(
-        kinds=frozenset() if NONE in kinds else kinds & set(Attachment.Kind.values),
+        kinds=frozenset() if NONE in kinds else kinds & readable_kinds(),
         per_message=_own(own, "attachments_per_message", settings.ASSISTANT_ATTACHMENTS_PER_MESSAGE),
         file_bytes=_own(own, "attachment_mb", settings.ASSISTANT_ATTACHMENT_MB) * MB,
         bytes_together=_own(own, "attachments_mb", settings.ASSISTANT_ATTACHMENTS_MB) * MB,

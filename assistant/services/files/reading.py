@@ -1,100 +1,53 @@
-"""Reads the text of files. Files that must be parsed are parsed in child processes with limits of time and memory."""
+"""Reads the text of files: plain text here, kinds that must be parsed by what an optional app adds."""
 
 from __future__ import annotations
 
-import json
-import logging
-import time
-from collections.abc import Mapping
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import Protocol, cast
 
-from django.conf import settings
 from django.utils.formats import number_format
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from assistant.models import Attachment
-from assistant.services import metrics
-from assistant.services.files import ocr_worker, office_worker, pdf_worker
-from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
-from assistant.services.files.reader_turns import FairPlaces, KnownFiles, ReaderSeconds, Uploader
-from assistant.toolkit.processes.child import (
-    ChildFailed,
-    ChildLimits,
-    TooMuchMemory,
-    TooMuchOutput,
-    TooSlow,
-    run_in_child_and_wait,
-)
-
-logger = logging.getLogger(__name__)
+from assistant.services.files.kinds import FileRefused, FileType, as_text
+from assistant.services.files.reader_turns import Uploader
 
 MAX_CHARACTERS = 2_000_000
-MAX_PAGES = 1000
-# Pages of a scan, of which each takes about a second to recognise.
-MAX_SCANNED_PAGES = 100
-# A result in UTF-8, with its first line.
-_MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
-# Readers run at a lower priority than the server's event loop.
-_NICENESS = 10
-_PDF = Path(pdf_worker.__file__)
-_OFFICE = Path(office_worker.__file__)
-_OCR = Path(ocr_worker.__file__)
-# What they import in their processes.
-_PACKAGES = {
-    _PDF: ("pypdf",),
-    _OFFICE: ("mammoth", "python_calamine", "markdownify"),
-    _OCR: ("pypdf", "rapidocr", "onnxruntime", "PIL"),
-}
-SLOW = "slow"
-MEMORY = "memory"
-BUSY = "busy"
-QUOTA = "quota"
-SCAN = "scan"
-# By outcome.
-_REASONS: Mapping[str, tuple[Code, str]] = {
-    SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),
-    MEMORY: (
-        "file_unreadable",
-        gettext_noop("This file needs too much memory to read. Split it into smaller files."),
-    ),
-    BUSY: ("files_busy", gettext_noop("Other files are being read. Try again in a minute.")),
-    QUOTA: (
-        "files_busy",
-        gettext_noop("Your files have taken much time to read. Try again in a few minutes."),
-    ),
-    pdf_worker.ENCRYPTED: (
-        "file_encrypted",
-        gettext_noop("The file is encrypted. Save it without a password, and add it again."),
-    ),
-    pdf_worker.TOO_MANY_PAGES: ("file_too_large", gettext_noop("The file has more than %(pages)s pages.")),
-    pdf_worker.TOO_LONG: ("file_too_large", gettext_noop("The document is longer than %(characters)s characters.")),
-    pdf_worker.BROKEN: ("file_unreadable", gettext_noop("The file is broken and cannot be read.")),
-    pdf_worker.EMPTY: (
-        "file_unreadable",
-        gettext_noop("The file holds no text, only pictures of it. Run text recognition on it first."),
-    ),
-    pdf_worker.BOMB: ("file_too_large", gettext_noop("The file unpacks to more than can be read.")),
-    SCAN: (
-        "file_unreadable",
-        gettext_noop(
-            "The file is a scan: it holds pictures of pages and no text. Run text recognition on it first, or ask the "
-            "server's operators to install tenant-assistant[ocr], which reads scans."
-        ),
-    ),
-    ocr_worker.TOO_MANY_PAGES: (
-        "file_too_large",
-        gettext_noop("The file is a scan of more than %(scanned)s pages. Split it into smaller files."),
-    ),
-    ocr_worker.EMPTY: (
-        "file_unreadable",
-        gettext_noop("The file is a scan, and no words were recognised in its pictures."),
-    ),
-}
-_NO_TEXT = gettext_noop("The document has no text.")
+_PLAIN = frozenset({Attachment.Kind.IMAGE.value, Attachment.Kind.TEXT.value})
+_READING_APP = "assistant.contrib.file_reading"
+
+
+class Reader(Protocol):
+    """Reads PDFs, Office files and HTML pages, in a thread without an event loop."""
+
+    def __call__(self, content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool, tables: bool) -> str:
+        """Return the text as `read_text` does. Raises `FileRefused` if it cannot be read."""
+        ...
+
+
+_reader: str | None = None
+
+
+def read_with(reader: str | None) -> None:
+    """Have files that must be parsed read.
+
+    Args:
+        reader: the dotted name of a `Reader`, which is imported with the first such file; None ends it.
+    """
+    global _reader  # noqa: PLW0603 - of the whole process
+    _reader = reader
+
+
+def readable_kinds() -> frozenset[str]:
+    """Return the kinds of files that are read here."""
+    return _PLAIN if _reader is None else frozenset(Attachment.Kind.values)
+
+
+def check_readable(kind: FileType) -> None:
+    """Raise `FileRefused` for a file that must be parsed where nothing does."""
+    if _reader is None and _must_be_parsed(kind):
+        sentence = _("Files of this type are read by the app %(app)s, which is not installed here.")
+        raise FileRefused("file_type", sentence % {"app": _READING_APP})
 
 
 def read_text(
@@ -108,8 +61,6 @@ def read_text(
         takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
         tables: whether the rows of Excel sheets are tables of Markdown, in place of CSV.
 
-    Scanned PDFs are recognised where the extra `ocr` is installed, unless scans are taken as they are.
-
     A parsed file can take `ASSISTANT_FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
     transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.
 
@@ -118,139 +69,47 @@ def read_text(
     """
     if kind.kind is Attachment.Kind.IMAGE:
         return ""
-    if kind.kind is Attachment.Kind.PDF:
-        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF", uploader, takes_empty=takes_scans)
-    if kind.kind is not Attachment.Kind.TEXT:
-        is_sheet = tables and kind.kind is Attachment.Kind.XLSX
-        form = f"{kind.kind.value} tables" if is_sheet else kind.kind.value
-        return _parsed(content, _OFFICE, {"format": form}, "file", uploader)
+    check_readable(kind)
+    if _reader is not None and _must_be_parsed(kind):
+        read = cast(Reader, import_string(_reader))
+        return read(content, kind, uploader=uploader, takes_scans=takes_scans, tables=tables)
     text = as_text(content)
-    if kind.text_format == "html":
-        return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file", uploader)
     if len(text) > MAX_CHARACTERS:
-        raise _refused(pdf_worker.TOO_LONG)
+        raise too_long()
     if not text.strip():
-        raise FileRefused("file_unreadable", _(_NO_TEXT))
+        raise empty()
     return text
 
 
-def _parsed(
-    content: bytes,
-    worker: Path,
-    task: Mapping[str, Any],
-    what: str,
-    uploader: Uploader,
-    *,
-    takes_empty: bool = False,
-) -> str:
-    if missing := [name for name in _PACKAGES[worker] if find_spec(name) is None]:
-        logger.error("Reading files needs packages (%s): pip install 'tenant-assistant[documents]'", ", ".join(missing))
-        raise FileRefused("file_unreadable", _("Files of this type cannot be read here."))
-    size = len(content)
-    head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
-    outcome, text = _outcome(worker, head, content, uploader)
-    if outcome == pdf_worker.EMPTY and worker is _PDF and not takes_empty:
-        outcome, text = _recognised(content, uploader)
-    metrics.counting().count_file(outcome)
-    if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
-        logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
-        if outcome == pdf_worker.EMPTY and worker is _OFFICE:
-            raise FileRefused("file_unreadable", _(_NO_TEXT))
-        raise _refused(outcome)
-    return text
+def _must_be_parsed(kind: FileType) -> bool:
+    return kind.kind.value not in _PLAIN or kind.text_format == "html"
 
 
-def reads_scans() -> bool:
-    """Return whether scanned PDFs are recognised here: the extra is installed, and no setting switches it off."""
-    return settings.ASSISTANT_OCR_SECONDS > 0 and all(find_spec(name) is not None for name in _PACKAGES[_OCR])
+def too_long() -> FileRefused:
+    """Return the refusal of a file whose text is longer than `MAX_CHARACTERS`."""
+    number = number_format(MAX_CHARACTERS, force_grouping=True)
+    return FileRefused(
+        "file_too_large", _("The document is longer than %(characters)s characters.") % {"characters": number}
+    )
 
 
-def _recognised(content: bytes, uploader: Uploader) -> tuple[str, str]:
-    if not reads_scans():
-        return SCAN, ""
-    head = json.dumps({"pages": MAX_SCANNED_PAGES, "characters": MAX_CHARACTERS}).encode()
-    return _outcome(_OCR, head, content, uploader)
+def empty() -> FileRefused:
+    """Return the refusal of a file without text."""
+    return FileRefused("file_unreadable", _("The document has no text."))
 
 
 def no_text() -> FileRefused:
     """Return the refusal of a PDF that holds only pictures of its pages."""
-    return _refused(pdf_worker.EMPTY)
+    return FileRefused(
+        "file_unreadable", _("The file holds no text, only pictures of it. Run text recognition on it first.")
+    )
 
 
 def broken() -> FileRefused:
     """Return the refusal of a file whose content cannot be understood."""
-    return _refused(pdf_worker.BROKEN)
+    return FileRefused("file_unreadable", _("The file is broken and cannot be read."))
 
 
 def busy() -> FileRefused:
     """Return the refusal of a file for which no reader became free in time."""
-    return _refused(BUSY)
-
-
-def _refused(outcome: str) -> FileRefused:
-    code, sentence = _REASONS[outcome]
-    numbers = {
-        "pages": MAX_PAGES,
-        "scanned": MAX_SCANNED_PAGES,
-        "characters": number_format(MAX_CHARACTERS, force_grouping=True),
-    }
-    return FileRefused(code, _(sentence) % numbers)
-
-
-def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> tuple[str, str]:
-    """Return how reading a file ended, and its text."""
-    known = _known_files.outcome(content)
-    if known is not None:
-        return known, ""
-    seconds = _reader_seconds(settings.ASSISTANT_FILE_READ_SECONDS)
-    if seconds.wait(uploader):
-        return QUOTA, ""
-    with _places(settings.ASSISTANT_FILE_READ_PROCESSES).held(
-        uploader, settings.ASSISTANT_FILE_READ_SECONDS
-    ) as is_held:
-        if not is_held:
-            return BUSY, ""
-        begun_at = time.monotonic()
-        try:
-            outcome, text = _read_in_child(worker, head + b"\n" + content)
-        finally:
-            seconds.count(uploader, time.monotonic() - begun_at)
-    if outcome in (SLOW, MEMORY):
-        _known_files.add(content, outcome)
-    return outcome, text
-
-
-def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
-    is_scan = worker is _OCR
-    memory = settings.ASSISTANT_OCR_MEMORY_MB if is_scan else settings.ASSISTANT_FILE_READ_MEMORY_MB
-    limits = ChildLimits(
-        seconds=settings.ASSISTANT_OCR_SECONDS if is_scan else settings.ASSISTANT_FILE_READ_SECONDS,
-        memory_bytes=memory * 1024**2,
-        output_bytes=_MAX_OUTPUT,
-        niceness=_NICENESS,
-    )
-    try:
-        output = run_in_child_and_wait(worker, task, limits)
-    except TooSlow:
-        return SLOW, ""
-    except TooMuchMemory:
-        return MEMORY, ""
-    except TooMuchOutput:
-        return pdf_worker.TOO_LONG, ""
-    except ChildFailed:
-        return pdf_worker.BROKEN, ""
-    outcome, _, text = output.decode().partition("\n")
-    return outcome, text
-
-
-_known_files = KnownFiles()
-
-
-@cache
-def _reader_seconds(seconds: float) -> ReaderSeconds:
-    return ReaderSeconds(seconds)
-
-
-@cache
-def _places(count: int) -> FairPlaces:
-    return FairPlaces(count)
+    return FileRefused("files_busy", _("Other files are being read. Try again in a minute."))

@@ -29,6 +29,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.data_exports",
+    "assistant.contrib.file_reading",
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
     "assistant.contrib.titles",

@@ -109,6 +109,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.data_exports",
+    "assistant.contrib.file_reading",
     "assistant.contrib.shares",
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",

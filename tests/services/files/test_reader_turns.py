@@ -1,28 +1,10 @@
-"""Readers of files are shared: tenants take turns, nobody has all readers, and seconds of reading are limited."""
+"""Readers of files are shared: tenants take turns, and nobody has all readers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
-import pytest
-from pytest_django import Settings
-
-from assistant.services.files.kinds import FileRefused, detect
-from assistant.services.files.reader_turns import FairPlaces, ReaderSeconds, Uploader
-from assistant.services.files.reading import read_text
-from tests.services.files import hostile_office, samples
-from tests.services.knowledge.hostile_pdf import HOSTILE
-
-
-def read(content: bytes, uploader: Uploader) -> str:
-    return read_text(content, detect(content, ""), uploader=uploader)
-
-
-def refusal(content: bytes, uploader: Uploader) -> str:
-    with pytest.raises(FileRefused) as refused:
-        read(content, uploader)
-    return str(refused.value)
+from assistant.services.files.reader_turns import FairPlaces, Uploader
 
 
 def test_no_tenant_holds_all_places_and_tenants_take_turns() -> None:
@@ -88,47 +70,3 @@ async def test_who_stops_waiting_for_a_place_keeps_none() -> None:
     assert first.done()
     places.release(Uploader("acme"))
     assert places.ask(Uploader("initech")).done()
-
-
-def test_seconds_of_reading_are_counted_for_a_person_visitors_together_and_a_tenant() -> None:
-    seconds = ReaderSeconds(30)
-    ann, bob = Uploader("acme", 1, is_visitor=True), Uploader("acme", 2, is_visitor=True)
-    member, other = Uploader("acme", 3), Uploader("globex", 1, is_visitor=True)
-    assert seconds.count(ann, 61) and not seconds.wait(bob)
-    assert seconds.count(bob, 60) and seconds.wait(Uploader("acme", 4, is_visitor=True)) and not seconds.wait(member)
-    assert seconds.count(Uploader("acme"), 200) and seconds.wait(member) and not seconds.wait(other)
-
-
-def test_a_person_whose_files_took_too_long_waits_and_nobody_else_does(settings: Settings) -> None:
-    settings.ASSISTANT_FILE_READ_SECONDS = 1.25
-    ann, bob = Uploader("turns", 1), Uploader("turns", 2)
-    for number in range(3):
-        assert "takes too long" in refusal(HOSTILE["forms"]() + b"%" * number, ann)
-    assert "have taken much time to read" in refusal(samples.PDF, ann)
-    assert "Turn the valve twice." in read(samples.PDF, bob)
-
-
-def test_a_file_that_took_too_long_is_refused_at_once_the_next_time(settings: Settings, counted: Counter[str]) -> None:
-    settings.ASSISTANT_FILE_READ_SECONDS = 1.5
-    content = HOSTILE["forms"]() + b"%known"
-    assert "takes too long" in refusal(content, Uploader("first", 1))
-    # Without a place or a second of reading left, only what is known about it can answer.
-    second = Uploader("second", 1)
-    for number in range(3):
-        refusal(HOSTILE["forms"]() + b"%" * (10 + number), second)
-    assert "have taken much time" in refusal(samples.PDF, second)
-    before = counted["slow"]
-    assert "takes too long" in refusal(content, second)
-    assert counted["slow"] == before + 1
-
-
-@pytest.mark.parametrize("name", ["unpacked_word", "many_cells"])
-def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_is_read(settings: Settings, name: str) -> None:
-    content = hostile_office.HOSTILE[name]()
-    assert len(content) < 200_000
-    assert "unpacks to more than can be read" in refusal(content, Uploader("growing"))
-
-
-def test_what_hides_its_growth_among_other_parts_is_refused_too(settings: Settings) -> None:
-    document = hostile_office.docx("<w/>" + " " * 60_000_000, other=samples.PDF * 2000)
-    assert "unpacks to more than can be read" in refusal(document, Uploader("growing"))

@@ -1,4 +1,4 @@
-"""Adding documents: text, Markdown and PDF are split into passages, or refused with a reason."""
+"""Adding documents: text and Markdown are split into passages, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -17,19 +17,10 @@ from assistant.services.knowledge.reach import whole_reach
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.library.calling import call
-from tests.services.files.samples import make_xlsx
-from tests.services.knowledge.pdf import make_pdf
 
 
 def upload(tenant: Tenant, name: str, content: bytes) -> Document:
     return add_document(tenant=tenant, title="Upload", file=ContentFile(content, name=name))
-
-
-def test_a_pdf_is_found_with_its_page(acme: Tenant, at_acme: ToolContext) -> None:
-    document = upload(acme, "../manual.pdf", make_pdf("Contents", "Turn the valve twice.", ""))
-    assert (document.kind, document.filename) == ("pdf", "manual.pdf")
-    (result,) = call(search_docs, at_acme, queries=["how to turn the valve"])["results"]
-    assert (result["source"], result["page"], result["text"]) == ("Upload", 2, "Turn the valve twice.")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.md", "markdown"), ("a.MARKDOWN", "markdown"), ("a.txt", "text")])
@@ -41,11 +32,7 @@ def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind:
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.pdf", make_pdf("Secret", password="x"), "The file is encrypted"),
-        ("a.pdf", make_pdf(""), "The file is a scan"),
-        ("a.pdf", b"%PDF-1.7\nbroken", "The file is broken"),
         ("a.pdf", b"no PDF at all", "named .pdf, but its content is something else"),
-        ("a.pdf", make_pdf("Page")[:300], "The file is broken"),
         ("a.docx", b"PK\x03\x04", "named .docx, but its content is something else"),
         ("a.bin", b"\x7fELF\0", "This kind of file cannot be read"),
         ("a.png", b"\x89PNG\r\n\x1a\n", "An image holds no text"),
@@ -131,19 +118,6 @@ def test_the_time_for_a_long_text_is_no_square_of_its_length(text: str) -> None:
 def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
     pieces = split("# One ##\n\na\n\n# C# #\n\nb\n\n# #\n\nc", kind="markdown")
     assert [(piece.heading, piece.text) for piece in pieces] == [("One", "a"), ("C#", "b"), ("", "c")]
-
-
-def test_a_sheet_is_a_table_of_which_each_passage_has_the_head(acme: Tenant) -> None:
-    rows = [(f"Article {number}", float(number)) for number in range(60)]
-    sheet = make_xlsx(("Name | kind", "Price"), *rows)
-    document = add_document(tenant=acme, title="Prices", file=ContentFile(sheet, name="prices.xlsx"))
-    assert document.text.startswith("# Sales\n\n| Name \\| kind | Price |\n| --- | --- |\n| Article 0 | 0 |")
-    passages = list(document.passages.order_by("position").values_list("text", flat=True))
-    assert len(passages) > 1
-    assert all(text.startswith("| Name \\| kind | Price |\n| --- | --- |\n| Article") for text in passages)
-    assert all(len(text) <= MAX_PASSAGE_CHARACTERS for text in passages)
-    told = [line for text in passages for line in text.split("\n")[2:]]
-    assert told == [f"| Article {number} | {number} |" for number in range(60)]
 
 
 def test_a_row_that_is_longer_than_a_passage_is_divided_and_nothing_is_lost(acme: Tenant) -> None:

@@ -52,8 +52,8 @@ _PATIENCE_SECONDS = 6 * SECONDS
 
 def read_in_the_server() -> None:
     """The server's own process reads the files."""
-    from assistant.services.files import office_worker, pdf_worker
-    from assistant.services.files import reading as files
+    from assistant.contrib.file_reading import office_worker, pdf_worker
+    from assistant.contrib.file_reading import reading as files
 
     workers = {Path(str(one.__file__)): one.work for one in (pdf_worker, office_worker)}
     files.run_in_child_and_wait = lambda worker, task, limits: workers[worker](task)  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def read_in_the_server() -> None:
 
 def read_without_limits() -> None:
     """Readers have all the time and memory that they want."""
-    from assistant.services.files import reading as files
+    from assistant.contrib.file_reading import reading as files
     from assistant.toolkit.processes.child import ChildLimits
 
     run, limitless = files.run_in_child_and_wait, ChildLimits(60, 2**36, 2**30)  # type: ignore[attr-defined]

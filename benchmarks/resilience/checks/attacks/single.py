@@ -37,13 +37,13 @@ CONNECTIONS = "tests failed of connections that tools leave"
 TESTS: Mapping[str, Sequence[str]] = {
     READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
     SECONDS: [
-        "tests/services/files/test_reader_turns.py::test_a_person_whose_files_took_too_long_waits_and_nobody_else_does"
+        "tests/contrib/file_reading/test_reader_seconds.py::test_a_person_whose_files_took_too_long_waits_and_nobody_else_does"
     ],
     REPEATED: [
-        "tests/services/files/test_reader_turns.py::test_a_file_that_took_too_long_is_refused_at_once_the_next_time"
+        "tests/contrib/file_reading/test_reader_seconds.py::test_a_file_that_took_too_long_is_refused_at_once_the_next_time"
     ],
     UNPACKED: [
-        "tests/services/files/test_reader_turns.py"
+        "tests/contrib/file_reading/test_reader_seconds.py"
         "::test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_is_read"
     ],
     PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
@@ -89,21 +89,21 @@ def let_a_tenant_have_all_readers() -> None:
 
 def count_no_seconds_of_reading() -> None:
     """Anybody's files may be read for as long as they take."""
-    from assistant.services.files.reader_turns import ReaderSeconds
+    from assistant.contrib.file_reading.reader_seconds import ReaderSeconds
 
     ReaderSeconds.wait = lambda self, uploader: 0.0  # type: ignore[method-assign]
 
 
 def forget_slow_files() -> None:
     """A file that took too long is read again."""
-    from assistant.services.files.reader_turns import KnownFiles
+    from assistant.contrib.file_reading.reader_seconds import KnownFiles
 
     KnownFiles.outcome = lambda self, content: None  # type: ignore[method-assign]
 
 
 def unpack_any_file() -> None:
     """The reader of Office files, which is a program of its own, unpacks whatever it is given."""
-    from assistant.services.files import reading
+    from assistant.contrib.file_reading import reading
 
     worker = Path(tempfile.mkdtemp()) / reading._OFFICE.name
     worker.write_text(f"{reading._OFFICE.read_text()}\n_check_zip = lambda content, most_xml: None\n")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.services.files.attachments import read_upload
 from assistant.services.files.kinds import FileRefused, detect
-from assistant.services.files.reading import read_text
+from assistant.services.files.limits import AttachmentLimits
+from assistant.services.files.reading import read_text, readable_kinds
 from tests.services.files import samples
 from tests.services.knowledge.pdf import make_pdf
 
@@ -87,6 +89,19 @@ def test_a_file_that_cannot_be_read_has_a_code_and_a_sentence(
     with pytest.raises(FileRefused, match=sentence) as refused:
         read(name, content)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "stored"),
+    [
+        ("invoice.exe", b"MZ" + samples.PDF, "invoice.pdf"),
+        ("letter.hta", samples.DOCX, "letter.docx"),
+        ("page.html", b"<p>Hello</p>", "page.html"),
+    ],
+)
+def test_a_file_has_the_ending_of_its_type(name: str, content: bytes, stored: str) -> None:
+    limits = AttachmentLimits(readable_kinds(), per_message=1, file_bytes=0, bytes_together=0)
+    assert read_upload(content=content, name=name, limits=limits, uploader=samples.UPLOADER).name == stored
 
 
 def test_notes_of_a_slide_follow_it_and_what_slides_repeat_is_left_out() -> None:

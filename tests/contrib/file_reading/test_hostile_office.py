@@ -11,10 +11,10 @@ from assistant.models import Attachment
 from assistant.services.files.kinds import FileRefused, detect
 from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.reading import read_text
+from tests.contrib.file_reading.test_hostile_files import readers
 from tests.services.files.hostile_office import HOSTILE, docx
 from tests.services.files.office_parts import WORD
 from tests.services.files.samples import UPLOADER
-from tests.services.knowledge.test_hostile_files import readers
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, NumberObject
 from pytest_django import Settings
 
+from assistant.contrib.file_reading import reading
 from assistant.models import Tenant
 from assistant.models.knowledge import Document
-from assistant.services.files import reading
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError
 from tests.services.knowledge.letters import picture_of
