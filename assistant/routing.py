@@ -42,10 +42,10 @@ def with_cookies(application: Any) -> Any:
 _chat = with_cookies(ChatConsumer.as_asgi())
 
 
-async def chat(scope: Any, receive: Any, send: Any) -> None:
-    """Serve one connection to an assistant."""
-    if match := match_of(scope):
-        await _chat({**scope, "url_route": {"args": (), "kwargs": match.kwargs}}, receive, send)
+def chat(scope: Any, receive: Any, send: Any) -> Any:
+    """Return what serves one connection to an assistant, at the address that the websocket API has."""
+    match = match_of(scope)
+    return _chat({**scope, "url_route": {"args": (), "kwargs": match.kwargs if match else {}}}, receive, send)
 
 
 async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
@@ -68,8 +68,8 @@ async def refuse_unknown(scope: Any, receive: Any, send: Any) -> None:
 def _at_websocket(ours: Any, others: Any) -> Any:
     """Answer the address of the websocket API by one application, and all others by another."""
 
-    async def route(scope: Any, receive: Any, send: Any) -> None:
-        await (ours if own_name(scope) == WEBSOCKET else others)(scope, receive, send)
+    def route(scope: Any, receive: Any, send: Any) -> Any:
+        return (ours if own_name(scope) == WEBSOCKET else others)(scope, receive, send)
 
     return route
 

@@ -31,7 +31,7 @@ from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame, refused_start, with_thread
 from assistant.services.run_key import RunKey
 from assistant.services.runs.busy_threads import stop_soon
-from assistant.services.runs.input.ids import parse_run_id
+from assistant.services.runs.input.ids import parse_id
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.busy_thread import ThreadBusy
 from assistant.services.runs.opening.run_setup import OpenedRun
@@ -170,7 +170,7 @@ class RunEvents(EventStream):
     )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
         version, after = validated_query(EventsQuery, request)["protocolVersion"], _last_seq(request)
-        key = await in_database(find_run, member=self.member, run_id=parse_run_id(run_id))
+        key = await in_database(find_run, member=self.member, run_id=parse_id(run_id, "runId"))
         if key is None:
             raise not_found()
         ending = await in_database(run_ending, key=key)

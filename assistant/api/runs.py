@@ -24,7 +24,7 @@ from assistant.services.errors import Refused
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approvals import pending_of_member, resume_of
 from assistant.services.runs.idempotency import fingerprint
-from assistant.services.runs.input.ids import parse_run_id
+from assistant.services.runs.input.ids import parse_id
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.busy_thread import BUSY
@@ -74,7 +74,7 @@ def own_run(member: Member, run_id: str, *, to_read: bool = False) -> RunKey:
 
     `to_read` also refuses runs that the member's key may not read.
     """
-    key = find_run(member=member, run_id=parse_run_id(run_id), to_read=to_read)
+    key = find_run(member=member, run_id=parse_id(run_id, "runId"), to_read=to_read)
     if key is None:
         raise not_found()
     return key

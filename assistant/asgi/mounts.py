@@ -6,7 +6,7 @@ and the project's own patterns come first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,14 @@ def _by_name(mounts: Iterable[Mount], others: Any) -> Any:
     if not modules:
         return others
 
-    async def route(scope: Any, receive: Any, send: Any) -> None:
+    # No coroutine function: that of a websocket would be resumed with each of its frames.
+    def route(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
         module = modules.get(own_name(scope))
-        if module is None:
-            await others(scope, receive, send)
-        else:
-            loaded = await module.get()
-            await loaded.application(scope, receive, send)
+        return others(scope, receive, send) if module is None else _answer(module, scope, receive, send)
 
     return route
+
+
+async def _answer(module: LazyModule, scope: Any, receive: Any, send: Any) -> None:
+    loaded = await module.get()
+    await loaded.application(scope, receive, send)

@@ -236,7 +236,7 @@ class OpenAIModel(CallsTools):
         """Send the request and return the response, whose body has not been read."""
         if self._key == _NO_KEY and self._url.startswith(OPENAI_URL):
             raise ModelError(NO_KEY)
-        clients = await http_clients.get()
+        clients = http_clients.module or await http_clients.get()
         client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
             try:

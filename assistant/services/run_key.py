@@ -64,6 +64,6 @@ def key_of(run: Run, owner: str) -> RunKey:
         reserved=(run.reserved_tokens, run.reserved_cost),
         is_test=run.is_test,
         is_stateless=run.conversation.is_stateless,
-        client_thread=run.conversation.thread,
-        client_run=run.shown_id,
+        client_thread=run.conversation.thread_key or str(run.conversation_id),
+        client_run=run.continues or run.run_id,
     )

@@ -84,7 +84,8 @@ def load_json(
         TooDeep: the text has more than `max_depth` levels.
         ValueError: the text is not JSON.
     """
-    check_depth(text, max_depth)
+    if may_exceed(text, max_depth):
+        check_depth(text, max_depth)
     return loads(text, **options)
 
 

@@ -33,20 +33,23 @@ class LazyModule:
 
     Args:
         name: its dotted name.
+
+    Attributes:
+        module: the module, once it is imported.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._module: ModuleType | None = None
+        self.module: ModuleType | None = None
 
     async def get(self) -> ModuleType:
         """Return the module, imported in a thread if it is not loaded yet."""
-        if self._module is None:
+        if self.module is None:
             return await asyncio.to_thread(self.load)
-        return self._module
+        return self.module
 
     def load(self) -> ModuleType:
         """Import and return the module; at start-up this avoids the delay of the first use."""
         with _import_lock:
-            self._module = importlib.import_module(self._name)
-        return self._module
+            self.module = importlib.import_module(self._name)
+        return self.module

@@ -38,7 +38,7 @@ from assistant.services.limits.rate_limits import (
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import key_of
 from assistant.services.runs.busy_threads import WaitingInput
-from assistant.services.runs.input.ids import parse_run_id, parse_thread
+from assistant.services.runs.input.ids import parse_id
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.busy_thread import ThreadBusy
@@ -131,7 +131,7 @@ class ThreadFrames:
             await self._threads.follow(thread_id, position, renders=renders, asked=given.thread, known=known)
 
     async def rate(self, frame: Mapping[str, Any]) -> None:
-        thread = parse_thread(frame.get("threadId"))
+        thread = parse_id(frame.get("threadId"), "threadId")
         message_id = frame.get("messageId")
         rating: Any = frame.get("rating")
         comment = frame.get("comment", "")
@@ -156,7 +156,7 @@ class ThreadFrames:
 
     async def show(self, frame: Mapping[str, Any]) -> None:
         message_id = parse_message_id(frame.get("messageId"))
-        thread_id = await self._find_thread(parse_thread(frame.get("threadId")))
+        thread_id = await self._find_thread(parse_id(frame.get("threadId"), "threadId"))
         try:
             if thread_id is None:
                 raise Refused("thread_not_found", gettext(NO_MESSAGE))
@@ -168,7 +168,7 @@ class ThreadFrames:
                 await self._protocol_error("thread_not_found", str(exc))
 
     async def attach(self, frame: Mapping[str, Any]) -> None:
-        thread = parse_thread(frame.get("threadId"))
+        thread = parse_id(frame.get("threadId"), "threadId")
         after_run, after_seq = parse_after(frame.get("after"))
         if frame.get("protocolVersion"):
             self._threads.set_version(is_named=True)
@@ -403,7 +403,7 @@ class ChatConsumer(BaseConsumer):
         await self._protocol_error("forbidden", sentence)
 
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
-        run_id = parse_run_id(frame.get("runId"))
+        run_id = parse_id(frame.get("runId"), "runId")
         await get_runs().cancel(member=self.member, run_id=run_id)
 
     async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:

@@ -155,7 +155,9 @@ class Follower:
                 self._position = position
             while True:
                 changed.clear()
-                await self._send_path()
+                if self._sent_paths != self._log.changes[PATH]:  # another path of the conversation is shown now
+                    self._sent_paths = self._log.changes[PATH]
+                    await self._send_snapshot()
                 position = self._position
                 entries = self._log.read(position)
                 if self._may_read is not None and entries:
@@ -251,12 +253,6 @@ class Follower:
             encoder = FrameEncoder(run_id=run["id"], thread=run["thread"])
             for block in blocks:
                 await self._send(encoder.frame(block, entry.seq))
-
-    async def _send_path(self) -> None:
-        """Send a snapshot if another path of the conversation is shown now."""
-        if self._sent_paths != (paths := self._log.changes[PATH]):
-            self._sent_paths = paths
-            await self._send_snapshot()
 
     async def _send_notices(self, position: Position) -> None:
         """Send the notices about the thread that have changed, with the number of the event before."""

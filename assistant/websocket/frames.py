@@ -6,7 +6,7 @@ from assistant.core.values.events import Custom
 from assistant.services.addresses import api_url
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import bare_frame
-from assistant.services.runs.input.ids import parse_run_id
+from assistant.services.runs.input.ids import parse_id
 from assistant.toolkit.text import clean_text
 
 
@@ -19,7 +19,7 @@ def parse_after(value: object) -> tuple[str | None, int]:
     seq = value.get("seq")
     if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
         raise Refused("invalid_input", "after.seq must be a whole number from 0.")
-    return parse_run_id(value.get("runId")), seq
+    return parse_id(value.get("runId"), "runId"), seq
 
 
 def parse_message_id(value: object) -> str:

@@ -95,3 +95,18 @@ def test_a_provider_keeps_options_that_its_wire_format_reserves_to_itself(cast: 
     assert found is not None
     choice = choose_provider(found)
     assert choice.extra_body == {} and model_of(choice).name == choice.model
+
+
+def test_runs_with_the_same_choice_have_one_model_and_a_new_key_another(cast: Cast) -> None:
+    row = make_provider(cast.acme, base_url="https://own.example/v1", api_key="sk-first")
+
+    def model() -> Any:
+        found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+        assert found is not None
+        return model_of(choose_provider(found))
+
+    first = model()
+    assert model() is first
+    row.api_key = "sk-second"
+    row.save()
+    assert model() is not first

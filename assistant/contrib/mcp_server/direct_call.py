@@ -23,7 +23,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member, set_acting_key
-from assistant.services.toolcalls.interceptors import tool_interceptors
+from assistant.services.toolcalls.interceptors import report_incident, tool_interceptors
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext, ToolResult
@@ -199,7 +199,9 @@ async def _call(
         limiter=CallLimiter(Limits()),
         transcript=Transcript(),
         deadline=deadline,
-        settings=CallSettings(questions=Questions(can_ask=can_ask, has_forms=False, midway=can_ask)),
+        settings=CallSettings(
+            questions=Questions(can_ask=can_ask, has_forms=False, midway=can_ask), on_raised=report_incident
+        ),
         interceptors=(recorder, *tool_interceptors()),
     )
     batch = Batch([call], environment, None if decision is None else {call.id: decision})

@@ -181,7 +181,8 @@ async def _check(
     if tool is None:
         sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context, settings)}"
         return _not_run(call, "refused", sentence, admission)
-    if admission.policy == "off" or tool.is_provider_side or not await offered_tools([tool], context):
+    is_offered = not tool.has_conditions or bool(await offered_tools([tool], context))
+    if admission.policy == "off" or tool.is_provider_side or not is_offered:
         off = admission.switched_off
         reason = admission.outage if off is None else off.for_model
         why = f" {reason}" if reason else ""
@@ -206,9 +207,10 @@ async def _check(
             question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()
     except ToolError as exc:
         return _not_run(call, "error", str(exc), admission)
-    if decision is None and (
-        question is not None or admission.policy == "ask" or await asks_first(tool, checked, context)
-    ):
+    is_asked = question is not None or admission.policy == "ask"
+    if decision is None and not is_asked and tool.requires_approval is not False:
+        is_asked = await asks_first(tool, checked, context)
+    if decision is None and is_asked:
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
     return PlannedCall(call, tool, admission, arguments, decision, checked=checked, fields=fields)

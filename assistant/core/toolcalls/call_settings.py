@@ -14,6 +14,9 @@ from assistant.toolkit.calls.stopping import GRACE_SECONDS
 # Whether the calls of a reply are run.
 ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
 
+# Takes what a tool has raised, its name and its context.
+OnRaised = Callable[[Exception, str, ToolContext[Any]], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Questions:
@@ -50,6 +53,7 @@ class CallSettings:
             context that says so for each reply with calls; without an answer they are not run.
         keep_ids: use the provider's call ids where they are unique in the turn's messages, which must then be the whole
             thread, since many providers count from 0 in every answer. If false, all ids are generated.
+        on_raised: told of each exception of a tool, or of what stands around it, before the call has its outcome.
     """
 
     parallel: int = 8
@@ -60,6 +64,7 @@ class CallSettings:
     observe: Callable[[Model], Model] | None = None
     execute: ExecuteTools = True
     keep_ids: bool = False
+    on_raised: OnRaised | None = None
 
     def serves(self, tool: Tool) -> bool:
         """Return whether a person can answer a tool's questions, and its result may come later, if it needs that."""

@@ -13,7 +13,7 @@ import math
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Awaitable, Callable, MutableSequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -25,9 +25,9 @@ import pydantic_core
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import Extension
-from assistant.core.extensions.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.extensions.interceptors import Invocation, ToolInterceptor, invoke, watching
 from assistant.core.toolcalls.admission import CallLimiter
-from assistant.core.toolcalls.call_settings import USUAL, CallSettings
+from assistant.core.toolcalls.call_settings import USUAL, CallSettings, OnRaised
 from assistant.core.toolcalls.protocols import (
     EFFECT_UNKNOWN,
     Journal,
@@ -70,12 +70,18 @@ class Attempt:
     error: BaseException | None = None
 
 
-async def attempt(invocation: Invocation, interceptors: Sequence[ToolInterceptor]) -> Attempt:
-    """Run a tool with interceptors around it. Raises `CancelledError` alone."""
+async def attempt(
+    call: Callable[[], Awaitable[ToolResult]], name: str, context: ToolContext, on_raised: OnRaised | None
+) -> Attempt:
+    """Run the tool of a name by its call. Raises `CancelledError` alone."""
     try:
-        result = await invoke(invocation, interceptors)
-        if result.pending is not None and invocation.context.own_callback is None:
-            name = invocation.tool.name
+        try:
+            result = await call()
+        except Exception as exc:
+            if on_raised is not None:
+                await on_raised(exc, name, context)
+            raise
+        if result.pending is not None and context.own_callback is None:
             raise InvalidTool(f"Tool {name!r} returned Pending, and is not declared with waits=True.")
     except (Exception, SystemExit) as exc:  # a task that raises the latter would end the event loop
         taken_over = next((one for one in errors_in(exc) if isinstance(one, RunTakenOver)), None)
@@ -352,13 +358,13 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         arguments = planned.arguments
         if tool.augmentation is not None:
             invoked, arguments = tool.unaugmented, tool.own_arguments(arguments)
+        call = partial(invoked.call, arguments, context)
+        if environment.interceptors or watching.get() is not None:
+            invocation = Invocation.validated(invoked, arguments, context, planned.checked, planned.fields)
+            call = partial(invoke, invocation, environment.interceptors)
         # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
         work = asyncio.create_task(
-            attempt(
-                Invocation.validated(invoked, arguments, context, planned.checked, planned.fields),
-                environment.interceptors,
-            ),
-            name=f"tool-{tool.name}",
+            attempt(call, tool.name, context, environment.settings.on_raised), name=f"tool-{tool.name}"
         )
         ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
         if ended is None:
@@ -386,13 +392,12 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         late.is_over = True
     if result.pending is not None:
         return replace(initial, status="pending", pending=result.pending)
+    display = _display_of(result) if edited and result.display is None else result.display
     return replace(
         initial,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
-        display=_displayable(
-            planned, environment.context, _display_of(result) if edited and result.display is None else result.display
-        ),
+        display=None if display is None else _displayable(planned, environment.context, display),
         media=result.media,
         full=result.full,
         error=result.content if result.is_error else "",
@@ -450,9 +455,7 @@ def _failed(initial: ToolOutcome, exc: BaseException, error_id: str, *, ends_run
 
 
 def _displayable(planned: PlannedCall, context: ToolContext, display: Any) -> Any:
-    """Return the tool's `display` as JSON values; None if it has none or cannot be serialised."""
-    if display is None:
-        return None
+    """Return the tool's `display` as JSON values; None if it cannot be serialised."""
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
     except Exception:  # a value's `__str__` may raise anything

@@ -57,6 +57,9 @@ class OpenCalls(NamedTuple):
     has_earlier_results: bool
 
 
+NO_CALLS = OpenCalls((), None, has_earlier_results=False)
+
+
 def take_up(plan: Plan, transcript: Transcript, limiter: CallLimiter) -> tuple[Sequence[Message], OpenCalls]:
     """Return the conversation with what the run has made so far, and the calls that it goes on with.
 
@@ -66,6 +69,8 @@ def take_up(plan: Plan, transcript: Transcript, limiter: CallLimiter) -> tuple[S
         TurnFailed: two calls have the same id.
     """
     made = not_superseded(transcript.messages)
+    if not made and plan.messages and plan.messages[-1].role == "user":
+        return plan.messages, NO_CALLS
     conversation = (*plan.messages, *made)
     calls = unanswered_calls(conversation)
     if len({call.id for call in calls}) < len(calls):
@@ -171,7 +176,7 @@ def environment_of(
         deadline=deadline,
         client_tools=frozenset(tool.name for tool in plan.client_tools),
         settings=plan.calls,
-        interceptors=around_tools(plan.extensions),
+        interceptors=around_tools(plan.extensions) if plan.extensions else (),
         on_error=plan.settings.on_error,
         turn_messages=current_turn_messages(messages),
         extensions=plan.extensions,

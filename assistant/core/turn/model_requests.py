@@ -27,7 +27,7 @@ from assistant.core.turn.turn_extensions import TurnExtensions
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
-from assistant.core.values.messages import Message, Reply, Usage, not_superseded
+from assistant.core.values.messages import Message, Reply, Usage
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit import Tool
 from assistant.toolkit.definition import conditions
@@ -63,15 +63,18 @@ class Circuits:
 
     Args:
         clock: returns seconds.
+
+    Attributes:
+        known: those of models that have failed lately.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._circuits: LRUCache[Hashable, _Circuit] = LRUCache(MAX_CIRCUITS)
+        self.known: LRUCache[Hashable, _Circuit] = LRUCache(MAX_CIRCUITS)
 
     def is_open(self, model: HasCircuit) -> bool:
         """Return whether a model should not be asked now. After the cooldown, False once, for a trial."""
-        circuit = self._circuits.get(_key(model))
+        circuit = self.known.get(_key(model))
         if circuit is None or circuit.failures < MAX_FAILURES:
             return False
         now = self._clock()
@@ -82,14 +85,13 @@ class Circuits:
 
     def failed(self, model: HasCircuit) -> None:
         """Record that a model could not answer."""
-        circuit = self._circuits.setdefault(_key(model), _Circuit())
+        circuit = self.known.setdefault(_key(model), _Circuit())
         circuit.failures += 1
         circuit.open_until = self._clock() + COOLDOWN_SECONDS
 
     def answered(self, model: HasCircuit) -> None:
         """Record that a model has answered."""
-        if self._circuits:
-            self._circuits.pop(_key(model), None)
+        self.known.pop(_key(model), None)
 
 
 def _key(model: HasCircuit) -> Hashable:
@@ -154,7 +156,8 @@ class Recovery:
 
     def answered(self) -> None:
         """Note that the request was answered."""
-        CIRCUITS.answered(self.model)
+        if CIRCUITS.known:
+            CIRCUITS.answered(self.model)
         self._repeats = 0
         self._was_empty = False
         self._was_too_long = False
@@ -268,7 +271,7 @@ class ModelRequests:
         *,
         extensions: TurnExtensions | None,
     ) -> None:
-        self.rounds = sum(one.role == "assistant" for one in not_superseded(transcript.messages))
+        self.rounds = sum(one.role == "assistant" for one in transcript.messages if not one.is_superseded)
         self._provider_calls: ProviderCalls | None = None
         self._plan = plan
         self._transcript = transcript
@@ -297,7 +300,8 @@ class ModelRequests:
             sentence = gettext("This run has reached its limit of %(count)d model calls.") % {"count": rounds}
             raise TurnFailed(sentence, "limit_reached")
         offered = await offered_tools(plan)
-        conversation = repair([*plan.messages, *self._transcript.with_images()])
+        made = self._transcript.messages
+        conversation = repair([*plan.messages, *(self._transcript.with_images() if self._transcript.images else made)])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
         recovery.sent = sent
@@ -376,7 +380,9 @@ async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None
     Args:
         known: what tools have answered already, by their names; they are not asked again.
     """
-    offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context, known)
+    offered = await plan.toolset.offered()
+    if known or [tool for tool in offered if tool.has_conditions]:
+        offered = await conditions.offered_tools(offered, plan.context, known)
     tools = [tool for tool in offered if (tool.asks is None and not tool.waits) or plan.calls.serves(tool)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]

@@ -102,8 +102,10 @@ def read_other_models(names: object) -> list[str]:
 
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
     """Return the settings of an assistant's runs, from its row, its tenant and its provider."""
+    limits = {name: getattr(assistant, column) for name, column in LIMIT_COLUMNS.items()}
+    cost = int(limits["cost"] * MILLIONTHS)
     return AssistantSettings(
-        limits=_limits_of(assistant),
+        limits=Limits(**{**limits, "seconds": float(limits["seconds"]), "cost": cost}),
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},
         history_tokens=assistant.history_tokens,
         history_messages=assistant.history_messages,
@@ -112,8 +114,3 @@ def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSett
         on_error="raise" if assistant.tenant.ends_runs_on_tool_failure else "model",
         prices=provider.prices,
     )
-
-
-def _limits_of(assistant: Assistant) -> Limits:
-    values = {name: getattr(assistant, column) for name, column in LIMIT_COLUMNS.items()}
-    return Limits(**{**values, "seconds": float(values["seconds"]), "cost": int(values["cost"] * MILLIONTHS)})

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from django.conf import settings
@@ -29,8 +29,12 @@ from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.refused_tools import digests_of, on_refused_tool
 from assistant.services.db.json_rows import JsonArrayOf
 from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.toolkit.guards.url_guard import UrlGuard
 
 logger = logging.getLogger(__name__)
+
+# Models, and kinds of providers, that a process keeps.
+MAX_KEPT = 1_000
 
 Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "soft threshold", "fallback"]
 
@@ -56,11 +60,11 @@ class ProviderChoice:
     is_guarded: bool = False
     wire_format: str = CHAT_COMPLETIONS
     kind: str = ""
-    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     provider_id: int | None = None
     provider_tenant_id: int | None = None
     refused_tools: frozenset[str] = frozenset()
-    prices: Prices = NO_PRICES
+    prices: Prices = field(default=NO_PRICES, compare=False)
 
     @property
     def label(self) -> str:
@@ -142,8 +146,8 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
 
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
     """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
-    model, kind = model or provider.default_model, provider.kind if provider.kind in KINDS else ""
-    takes_images = _takes_images(provider.wire_format, kind, provider.base_url, model)
+    model = model or provider.default_model
+    kind, takes_images = _kind_of(provider.wire_format, provider.kind, provider.base_url, model)
     # The provider's own field is about its default model.
     takes_images &= model == provider.default_model or not sees_nothing(model)
     return ProviderChoice(
@@ -158,8 +162,8 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         reads_pdfs=provider.reads_pdfs and takes_images,
         is_guarded=provider.tenant_id is not None,
         wire_format=provider.wire_format,
-        kind=kind if _has_kinds(provider.wire_format) else "",
-        extra_body=_extra_body(provider),
+        kind=kind,
+        extra_body=_extra_body(provider) if provider.extra_body else {},
         provider_id=provider.pk,
         provider_tenant_id=provider.tenant_id,
         refused_tools=digests_of(provider) if provider.refused_tools else frozenset(),
@@ -167,14 +171,14 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
     )
 
 
-def _has_kinds(wire_format: str) -> bool:
-    # A row that a later version wrote may name a format that is not known here.
-    return wire_format in FORMATS and FORMATS[wire_format].has_kinds
-
-
-def _takes_images(wire_format: str, kind: str, url: str, model: str) -> bool:
-    """Return whether a provider of this kind takes images."""
-    return not _has_kinds(wire_format) or profile_of(kind, url, model).content != "text"
+@lru_cache(MAX_KEPT)
+def _kind_of(wire_format: str, kind: str, url: str, model: str) -> tuple[str, bool]:
+    """Return the kind of a provider, "" if it has none, and whether it takes images."""
+    # A row that a later version wrote may name a format, or a kind, that is not known here.
+    if wire_format not in FORMATS or not FORMATS[wire_format].has_kinds:
+        return "", True
+    known = kind if kind in KINDS else ""
+    return known, profile_of(known, url, model).content != "text"
 
 
 def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str) -> ProviderChoice:
@@ -183,7 +187,8 @@ def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str)
         return choice
     if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
         raise ValueError("forwardedProps.model must be one of the assistant's other models.")
-    takes_images = _takes_images(choice.wire_format, choice.kind, choice.base_url, model) and not sees_nothing(model)
+    _, takes_images = _kind_of(choice.wire_format, choice.kind, choice.base_url, model)
+    takes_images = takes_images and not sees_nothing(model)
     return replace(
         choice,
         model=model,
@@ -242,8 +247,18 @@ def model_of(choice: ProviderChoice) -> Model:
         return StandIn()
     if choice.source == "embedded":
         return EmbeddedModel(base_url=choice.base_url)
-    if problem := problem_of(choice):
+    if problem := format_problem(choice.wire_format, is_tenants=choice.is_guarded):
         return UnavailableModel(choice.model, provider=choice.name, reason=problem)
+    try:
+        return _made(choice, tenant_guard() if choice.is_guarded else None)
+    except InvalidSetting as exc:
+        return UnavailableModel(choice.model, provider=choice.name, reason=str(exc))
+
+
+@lru_cache(MAX_KEPT)
+def _made(choice: ProviderChoice, guard: UrlGuard | None) -> Model:
+    """Return the model of a choice, once for all runs that have the same. Raises `InvalidSetting`."""
+    _check_values(choice)
     options: dict[str, Any] = {"kind": choice.kind} if FORMATS[choice.wire_format].has_kinds else {}
     made: Model = model_class(choice.wire_format)(
         choice.model,
@@ -254,7 +269,7 @@ def model_of(choice: ProviderChoice) -> Model:
         strict=choice.is_strict or None,
         sees_images=choice.sees_images,
         reads_pdfs=choice.reads_pdfs,
-        guard=tenant_guard() if choice.is_guarded else None,
+        guard=guard,
         extra_body=choice.extra_body,
         refused_tools=choice.refused_tools,
         on_refused_tool=partial(on_refused_tool, choice.provider_id, choice.provider_tenant_id, choice.name),
@@ -267,14 +282,19 @@ def problem_of(choice: ProviderChoice) -> str:
     """Return why no model of a choice can be made in this deployment; "" if one can."""
     if problem := format_problem(choice.wire_format, is_tenants=choice.is_guarded):
         return problem
-    is_deployments = choice.source == "deployment"
     try:
-        address_of(choice.base_url, "OPENAI_BASE_URL" if is_deployments else _("The base URL"))
-        key_of(choice.api_key, "OPENAI_API_KEY" if is_deployments else _("The API key"))
-        name_of(choice.model, _("The model's name"))
+        _check_values(choice)
     except InvalidSetting as exc:
         return str(exc)
     return ""
+
+
+def _check_values(choice: ProviderChoice) -> None:
+    """Raise `InvalidSetting` for an address, a key or a name that cannot be used."""
+    is_deployments = choice.source == "deployment"
+    address_of(choice.base_url, "OPENAI_BASE_URL" if is_deployments else _("The base URL"))
+    key_of(choice.api_key, "OPENAI_API_KEY" if is_deployments else _("The API key"))
+    name_of(choice.model, _("The model's name"))
 
 
 def format_problem(wire_format: str, *, is_tenants: bool) -> str:

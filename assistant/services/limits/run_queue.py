@@ -119,7 +119,9 @@ class RunQueue:
         """
         of_tenant, of_member = keys = _keys(member)
         if not is_known:
-            check_bounds(self._limits_of(member), RunCounts(self._active[of_tenant], self._active[of_member]))
+            limits = limits_of(self._quotas.get((member.tenant_id, member.is_end_user), member.quotas))
+            if any(limits):
+                check_bounds(limits, RunCounts(self._active[of_tenant], self._active[of_member]))
             most = settings.ASSISTANT_MAX_RUNS if self.room is None else self.room
             if most and len(self._places) >= most * (2 if settings.ASSISTANT_RUN_QUEUE_SECONDS else 1):
                 raise TooManyRuns(_(SERVER_FULL))
@@ -149,16 +151,13 @@ class RunQueue:
 
     def update_limits(self, place: Place, quotas: Quotas) -> None:
         """Take over the limits that a run was opened with: those of a connection's member are as old as it is."""
-        self._quotas[place.tenant_id, place.member.is_end_user] = quotas
-
-    def _limits_of(self, member: Member) -> RunCounts:
-        return limits_of(self._quotas.get((member.tenant_id, member.is_end_user), member.quotas))
+        self._quotas[place.member.tenant_id, place.member.is_end_user] = quotas
 
     def leave(self, place: Place) -> None:
         """Give up the place of a run that has ended or was not started."""
         self._places.discard(place)
-        self._queued.remove(place.tenant_id, place)
-        if place.run is not None:
+        if place.run is not None:  # it has not begun
+            self._queued.remove(place.member.tenant_id, place)
             self._shared.pop(place.run.pk, None)
         if not self._shared and not self._queued:
             self._is_short_of_room = False
@@ -175,10 +174,11 @@ class RunQueue:
         self._is_short_of_room = self._is_short_of_room or place.must_wait
         if run.is_shared:
             self._shared[run.pk] = place
-            place.ahead = await in_database(runs_before, tenant_id=place.tenant_id, pk=run.pk)
+            place.ahead = await in_database(runs_before, tenant_id=place.member.tenant_id, pk=run.pk)
             return  # it can be started once its first events are written
-        self._queued.add(place.tenant_id, place)
-        place.ahead = self._queued.turns_before(place.tenant_id, len(self._queued.of(place.tenant_id)) - 1)
+        tenant_id = place.member.tenant_id
+        self._queued.add(tenant_id, place)
+        place.ahead = self._queued.turns_before(tenant_id, len(self._queued.of(tenant_id)) - 1)
         self.wake()
 
     def wake(self) -> None:
@@ -303,10 +303,6 @@ class Place:
     until: datetime | None = None
     offer: Callable[[int], Awaitable[None]] | None = None
     _started: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def tenant_id(self) -> int:
-        return self.member.tenant_id
 
     def as_value(self) -> dict[str, Any]:
         """Return the value of the event `run.queued`."""

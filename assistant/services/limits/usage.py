@@ -70,18 +70,6 @@ def write_usage(
     )
 
 
-def settle_usage(*, key: RunKey, total: Usage) -> None:
-    """Replace what was reserved for a run, if anything, by what it used, in the transaction that ends the run."""
-    if any(key.reserved):
-        settle(
-            tenant_id=key.tenant_id,
-            user_id=key.user_id,
-            began_at=key.began_at,
-            reserved=key.reserved,
-            spent=(total.total_tokens, total.cost),
-        )
-
-
 @transaction.atomic
 def add_usage(
     *,

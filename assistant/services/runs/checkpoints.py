@@ -79,7 +79,7 @@ class CheckpointWriter:
         Raises:
             LostRun, Fenced: another process has taken the run over.
         """
-        stored, pause = 0, checkpoint_pause(0)
+        stored, pause = 0, CHECKPOINT_SECONDS
         while True:
             await asyncio.sleep(pause)
             if seq() == stored:

@@ -23,7 +23,8 @@ from assistant.services.conversations.returned_marks import digests_of
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
-from assistant.services.limits.usage import settle_usage, write_usage
+from assistant.services.limits.quota_ledger import settle
+from assistant.services.limits.usage import write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
 from assistant.services.runs.opening.client_input import waiting_to_store
@@ -114,7 +115,14 @@ def close_run(
         position = (counts.first() or 0) + _count_input_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
     record = None if make_record is None else make_record()
-    settle_usage(key=key, total=total)
+    if any(key.reserved):
+        settle(
+            tenant_id=key.tenant_id,
+            user_id=key.user_id,
+            began_at=key.began_at,
+            reserved=key.reserved,
+            spent=(total.total_tokens, total.cost),
+        )
     # Every transaction updates the conversation's row first, so that two for the same conversation cannot deadlock.
     _COUNT.update(
         to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},

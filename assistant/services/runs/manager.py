@@ -130,7 +130,8 @@ class Runs:
         return await asyncio.shield(asyncio.create_task(work, name="open-run"))
 
     async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
-        await self.start()
+        if self._housekeeping is None:
+            await self.start()
         if not self.log.is_writable:
             raise unavailable()  # before the run is stored, so that it can be sent again with the same ids
         set_tenants(member.tenant_id)
@@ -243,7 +244,7 @@ class Runs:
             self._in_background(self.queue.announce_freed(run.key.tenant_id), f"freed-{run.key.pk}")
         if not task.cancelled() and task.exception() is not None:
             logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
-        elif run.is_finished:
+        elif run.is_followed:
             self._in_background(run.after_run(), f"after-{run.key.pk}")
 
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -26,9 +26,8 @@ from assistant.services.runs.input.forwarded_props import NO_OPTIONS, ForwardedP
 from assistant.services.runs.input.ids import (
     MAX_CLIENT_ID,
     MAX_MESSAGE_ID,
+    parse_id,
     parse_message_id,
-    parse_run_id,
-    parse_thread,
 )
 from assistant.services.runs.input.page_context import Page, parse_context, parse_state
 from assistant.services.runs.input.resume_entries import Resume, parse_resume
@@ -64,7 +63,7 @@ class TextMessage:
 
     def stored(self, files: tuple[AttachedFile, ...] = ()) -> Message:
         """Return the message to store, with its files."""
-        sources = bounded_sources((*self.sources, *(file.name for file in files)))
+        sources = bounded_sources((*self.sources, *(file.name for file in files))) if self.sources or files else ()
         return Message("user", self.text, id=self.id, sources=sources, attachments=files)
 
 
@@ -176,7 +175,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     """Parse a `RunAgentInput`. Raises `Refused` with a message that names the field."""
     heads, end = _heads(data.get("messages"))
     given = _validated(data, skipped=end)
-    thread = parse_thread(given.thread_id)
+    thread = parse_id(given.thread_id, "threadId")
     thread_id = parse_thread_id(thread)
     is_own = thread_id is not None and str(thread_id) == thread
     message, answers = _trailing(given)
@@ -189,7 +188,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     return RunInput(
         thread_id=thread_id if thread_id is not None and is_own else uuid.uuid4(),
         thread_key="" if is_own else thread,
-        run_id=parse_run_id(given.run_id),
+        run_id=parse_id(given.run_id, "runId"),
         message=message,
         tool_answers=answers,
         resume=tuple(parse_resume(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ()),

@@ -120,15 +120,14 @@ class RunTask:
         self._failure, self._is_storable = "", True
 
     @property
-    def is_finished(self) -> bool:
-        """Whether the run has ended without an error or cancellation, and is stored."""
-        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
+    def is_followed(self) -> bool:
+        """Whether the run has ended without an error or cancellation, is stored, and something is to follow it."""
+        is_finished = isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
+        return is_finished and bool([one for one in self._setup.extensions if "followed" in one.run_hooks])
 
     async def after_run(self) -> None:
         """Do what follows a finished run, at a moment when no run of this process waits for its first token."""
         following = [extension for extension in self._setup.extensions if "followed" in extension.run_hooks]
-        if not following:
-            return
         messages, timeline = not_superseded(self._transcript.messages), self._transcript.timeline
         run = FinishedRun(self.key, self._plan, messages, timeline, self._setup.quotas, self._log)
         with run_log_context(self._plan.context):

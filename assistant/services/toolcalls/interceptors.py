@@ -1,6 +1,6 @@
 """What stands around tenants' runs, model calls and tool calls, over MCP too: built in, of apps or named by settings.
 
-One is built in: it records incidents, such as a tool result with another tenant's rows, for the operator.
+Incidents, such as a tool result with another tenant's rows, are recorded for the operator.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from assistant.core.extensions.interceptors import (
-    CallTool,
-    InterceptedModel,
-    Invocation,
-    ModelInterceptor,
-    ToolInterceptor,
-)
+from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.llm.protocol import Model
 from assistant.models import Incident
 from assistant.services.db.threads import in_database
 from assistant.services.tenant_events import TOOL_INCIDENT, record_event
 from assistant.services.toolcalls.observers import NAMES, ObservedRun, Observer
-from assistant.toolkit import ForeignRow, ToolResult
+from assistant.toolkit import ForeignRow, ToolContext
 from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.context import UserId
 
@@ -70,9 +64,9 @@ def problem_of_interceptor(name: str) -> str:
 
 
 def tool_interceptors() -> tuple[ToolInterceptor, ...]:
-    """Return the interceptors of tool calls, outermost first: built-in ones, then `ASSISTANT_TOOL_INTERCEPTORS`."""
+    """Return the interceptors of tool calls, outermost first: observers, then `ASSISTANT_TOOL_INTERCEPTORS`."""
     own: tuple[ToolInterceptor, ...] = load_interceptors(*settings.ASSISTANT_TOOL_INTERCEPTORS)
-    return (*(observer.around_call for observer in observers()), report_incidents, *own)
+    return (*(observer.around_call for observer in observers()), *own)
 
 
 def with_interceptors(model: Model, *, tenant: str) -> Model:
@@ -83,25 +77,21 @@ def with_interceptors(model: Model, *, tenant: str) -> Model:
     return InterceptedModel(watched, own) if own else watched
 
 
-async def report_incidents(invocation: Invocation, call: CallTool) -> ToolResult:
-    """An interceptor that records an incident if a result contains another tenant's row; the call fails."""
-    try:
-        return await call(invocation)
-    except ForeignRow as exc:
+async def report_incident(exc: Exception, tool: str, context: ToolContext) -> None:
+    """Record an incident if a result contains another tenant's row; for `CallSettings.on_raised`."""
+    if isinstance(exc, ForeignRow):
         logger.critical("%s", exc)
-        await in_database(record_incident, invocation=invocation, description=str(exc))
-        raise
+        await in_database(record_incident, tool=tool, context=context, description=str(exc))
 
 
 @transaction.atomic
-def record_incident(*, invocation: Invocation, description: str) -> Incident:
+def record_incident(*, tool: str, context: ToolContext, description: str) -> Incident:
     """Store an incident and record its event."""
-    context = invocation.context
     user_id: UserId = context.user.id
     incident = Incident.objects.create(
         tenant_id=int(context.tenant.id or 0),
         user_id=user_id,
-        tool=invocation.tool.name,
+        tool=tool,
         run_id=context.run_id,
         call_id=context.tool_call_id,
         description=description,

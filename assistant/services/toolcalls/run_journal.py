@@ -57,16 +57,11 @@ def _held_run(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
 _HOLD = PreparedUpdate(_held_run, "lease_owner", pk=int, tenant_id=int, owner=str)
 
 
-def hold_run(key: RunKey) -> None:
-    """Check that this process still has the run, and keep it until the end of the transaction.
+def is_held(key: RunKey) -> bool:
+    """Return whether this process still has the run, and keep it until the end of the transaction.
 
-    A process that was stopped may go on when another one has long ended its runs. Raises `RunTakenOver`.
+    A process that was stopped may go on when another one has long ended its runs.
     """
-    if not _is_held(key):
-        raise RunTakenOver(key.run_id)
-
-
-def _is_held(key: RunKey) -> bool:
     return bool(_HOLD.update(to={"lease_owner": key.owner}, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner))
 
 
@@ -134,24 +129,30 @@ def record_start(
     Raises:
         RunTakenOver: another process has taken the run over.
     """
-    rows, known, reached = _record_start(key, batch, quotas, repeatable)
-    if reached is not None:
-        record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
-    return rows, known
-
-
-@transaction.atomic
-def _record_start(
-    key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas, repeatable: Collection[str]
-) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
     above: dict[str, ToolOutcome] = {}
     reached = None
-    if quotas.counted:  # first, because quotas are locked before other rows
-        taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
-        above = above_quota(batch[taken:], reached)
-        batch = batch[:taken]
-    hold_run(key)
-    found = {row.call_id: row for row in _existing_rows(key, batch).select_for_update()}
+    with transaction.atomic():
+        if quotas.counted:  # first, because quotas are locked before other rows
+            whose = {"tenant_id": key.tenant_id, "user_id": key.user_id}
+            taken, reached = reserve_calls(**whose, quotas=quotas, count=len(batch))
+            above = above_quota(batch[taken:], reached)
+            batch = batch[:taken]
+        if not is_held(key):
+            raise RunTakenOver(key.run_id)
+        rows, known = _begin_calls(key, batch, repeatable)
+    if reached is not None:
+        record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
+    return rows, known | above
+
+
+def _begin_calls(
+    key: RunKey, batch: Sequence[PlannedCall], repeatable: Collection[str]
+) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
+    """Store that these calls begin; those that have rows, in this run or in the run that asked, did so before."""
+    of_conversation = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id)
+    here = Q(run_id=key.pk, call_id__in=[work.call.id for work in batch])
+    asked = Q(call_id__in=[work.call.id for work in batch if work.decision is not None])
+    found = {row.call_id: row for row in of_conversation.filter(here | asked).select_for_update()}
     known = {
         work.call.id: outcome
         for work in batch
@@ -174,13 +175,13 @@ def _record_start(
     _CALLS.insert_all(new)
     for work in batch:
         if work.call.id in found and work.call.id not in known:
-            _of_conversation(key).filter(pk=found[work.call.id].pk).update(
+            of_conversation.filter(pk=found[work.call.id].pk).update(
                 status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=DatabaseTime()
             )
     rows = {row.call_id: row.pk for row in (*found.values(), *new)}
     if any(work.tool.waits for work in batch):
         begin_waits(key=key, batch=batch, rows=rows)
-    return rows, known | above, reached
+    return rows, known
 
 
 def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> dict[str, ToolOutcome]:
@@ -198,13 +199,6 @@ def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> d
         )
         for work in batch
     }
-
-
-def _existing_rows(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCall]:
-    """Return the rows of these calls that exist: in this run, or in the run that asked for their approval."""
-    asked = [work.call.id for work in batch if work.decision is not None]
-    here = Q(run_id=key.pk, call_id__in=[work.call.id for work in batch])
-    return _of_conversation(key).filter(here | Q(call_id__in=asked))
 
 
 def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOutcome | None:
@@ -249,14 +243,15 @@ def record_outcomes(
                 to={name: getattr(row, name) for name in _OUTCOME_COLUMNS}, pk=row.pk, tenant_id=key.tenant_id
             )
     new = [row for row in ended if row.pk is None]
-    if new and _is_held(key):
+    if new and is_held(key):
         _CALLS.insert_all(new)
     if again := [row.pk for row in ended if row.questions and row.pk is not None]:
         # The run that asks is the one that its answer continues, and an earlier one may have begun the call.
         _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)
     if waits:
         record_waits(key=key, rows=waits, outcomes=outcomes)
-    date_approvals(calls_of_run(key), outcomes)
+    if [outcome for outcome in outcomes if outcome.status == "awaiting_approval"]:
+        date_approvals(calls_of_run(key), outcomes)
 
 
 def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
@@ -285,7 +280,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full else "",
-        display=bounded_display(outcome.display),
+        display=None if outcome.display is None else bounded_display(outcome.display),
         asked=to_stored(outcome.sub_agents) if outcome.sub_agents else None,
         questions="" if outcome.asked is None else to_store(outcome),
         **outcome_columns(outcome),

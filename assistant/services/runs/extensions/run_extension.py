@@ -48,12 +48,15 @@ class RunExtension(ShippedExtension[State]):
 
     Attributes:
         run_hooks: which hooks of a stored run a subclass overrides; the others are not called.
+        acts_in_turn: whether it overrides hooks of the turn too.
     """
 
     run_hooks: frozenset[str] = frozenset()
+    acts_in_turn: bool = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls.acts_in_turn = bool(cls._hooks)
         cls.run_hooks = frozenset(hook for hook in RUN_HOOKS if getattr(cls, hook) is not getattr(RunExtension, hook))
 
     def planned(self, plan: Plan) -> Plan:

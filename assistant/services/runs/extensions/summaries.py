@@ -11,6 +11,8 @@ from assistant.services.runs.extensions.run_extension import FinishedRun, RunExt
 
 # The share of the token limit above which a conversation is summarised, after a run, so that no answer waits for it.
 SUMMARISE_ABOVE = 0.8
+# Tokens that a run usually adds at most. Of one that adds more, the conversation is summarised after the next run.
+ADDED_BY_RUN = 4_000
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from assistant.core.extensions.extension import Extension, Interceptors
+from assistant.core.extensions.extension import Interceptors
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.admission import asks_first
 from assistant.core.toolcalls.protocols import Admission, Toolset
@@ -143,15 +143,17 @@ class AnsweredTools(RunExtension[None]):
         self._answers = answers
 
     def planned(self, plan: Plan) -> Plan:
-        extensions = tuple(self._innermost(extension) for extension in plan.extensions)
-        return replace(plan, toolset=self._answers.over(plan.toolset), extensions=extensions)
-
-    def _innermost(self, extension: Extension[Any]) -> Extension[Any]:
-        if not isinstance(extension, Interceptors):
-            return extension
+        others = [extension for extension in plan.extensions if not isinstance(extension, Interceptors)]
         # Caches are shared with all other runs, where results that a test made up must never get to.
-        uncached = (function for function in extension.functions if not isinstance(function, Cache))
-        return Interceptors((*uncached, self._answers))
+        uncached = [
+            function
+            for extension in plan.extensions
+            if isinstance(extension, Interceptors)
+            for function in extension.functions
+            if not isinstance(function, Cache)
+        ]
+        extensions = (Interceptors((*uncached, self._answers)), *others)
+        return replace(plan, toolset=self._answers.over(plan.toolset), extensions=extensions)
 
 
 class _TestToolset:

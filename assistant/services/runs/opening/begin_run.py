@@ -14,6 +14,7 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import may_fall_back, settings_of
+from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_message, summary_of
@@ -81,10 +82,10 @@ def begin_run(
         TooManyRuns: a limit of runs at once is reached, and the queue is full.
     """
     assistant = state.assistant
-    choice, quotas = chosen_provider(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
-    is_queued = (
-        exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
-    )
+    choice = chosen_provider(assistant, model) if model else choose_provider(assistant)
+    quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    limits = limits_of(quotas, state.key_runs)
+    is_queued = (any(limits) and exceeds_limits(member=member, limits=limits, active=state.active)) or must_wait
     setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
     expected = UNCOUNTED
     allowances: tuple[Allowance, ...] = ()

@@ -89,17 +89,11 @@ def open_run(
     opening = partial(_open, member, assistant_slug, given, **who, must_wait=must_wait, when_busy=when_busy)
     if is_counted:
         try:
-            return _with_files(opening(is_counted=True))
+            return opening(is_counted=True)
         except _KeyIsLimited as limited:
             # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
-    return _with_files(opening())
-
-
-def _with_files(opened: OpenedRun) -> OpenedRun:
-    """Return a run with the contents of the files in its history, which are read after the transaction."""
-    history = () if opened.setup is None else opened.setup.history
-    return with_file_contents(opened) if [message for message in history if message.attachments] else opened
+    return opening()
 
 
 class _KeyIsLimited(Exception):
@@ -122,7 +116,10 @@ def _open(
         given = known_thread(member=member, assistant_slug=assistant_slug, given=given)
     for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
-            return _open_once(member, assistant_slug, given, is_counted=is_counted, **how)
+            opened = _open_once(member, assistant_slug, given, is_counted=is_counted, **how)
+            history = () if opened.setup is None else opened.setup.history
+            # The contents of files are read after the transaction.
+            return with_file_contents(opened) if [message for message in history if message.attachments] else opened
         except AnsweredAlready:
             # The same answers may have come twice at the same time: then the run that they began is there now.
             if not attempts_left:
@@ -150,33 +147,22 @@ def _open_once(
     is_counted: bool,
     when_busy: WhenBusy,
 ) -> OpenedRun:
-    state = _state(member, assistant_slug, given, is_counted=is_counted)
-    known = _known(given, state)
-    if known is not None:
-        check_readable(known, member)
-        return OpenedRun(key_of(known, owner), is_fresh=known.is_fresh)
-    if state.is_busy:
-        raise refusal_of_busy(member=member, given=given, state=state, default=when_busy)
-    where = _where(member, state, given)
-    new = _what_is_new(where, state, decided_by)
-    return _begin(member, state, where, new, owner=owner, decided_by=decided_by, must_wait=must_wait)
-
-
-def _state(member: Member, assistant_slug: str, given: RunInput, *, is_counted: bool) -> OpeningState:
-    """Return what is stored of the member, the assistant and the conversation."""
     message_id = given.message.id if given.message else ""
     state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if state is None:
         raise Refused("thread_not_found", _("This assistant is not available."))
     if is_counted and state.key_limits is not None:
         raise _KeyIsLimited(state.key_limits)
-    return state
-
-
-def _known(given: RunInput, state: OpeningState) -> Run | None:
-    if state.conversation is None or (state.same_run is None and not given.resume):
-        return None
-    return known_run(given=given, conversation=state.conversation, same_run=state.same_run)
+    if state.conversation is not None and (state.same_run is not None or given.resume):
+        known = known_run(given=given, conversation=state.conversation, same_run=state.same_run)
+        if known is not None:
+            check_readable(known, member)
+            return OpenedRun(key_of(known, owner), is_fresh=known.is_fresh)
+    if state.is_busy:
+        raise refusal_of_busy(member=member, given=given, state=state, default=when_busy)
+    where = _where(member, state, given)
+    new = _what_is_new(where, state, decided_by)
+    return _begin(member, state, where, new, owner=owner, decided_by=decided_by, must_wait=must_wait)
 
 
 class _Where(NamedTuple):

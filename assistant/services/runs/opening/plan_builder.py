@@ -22,7 +22,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.deployment import ADDED
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
+from assistant.services.toolcalls.interceptors import report_incident, tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
@@ -31,7 +31,9 @@ from assistant.toolkit.context import SharedState
 logger = logging.getLogger(__name__)
 
 # Of a run whose member can be asked everything; where not, an extension says so.
-OF_MEMBERS = CallSettings(questions=Questions(midway=True, seconds=APPROVAL_LIFETIME.total_seconds()))
+OF_MEMBERS = CallSettings(
+    questions=Questions(midway=True, seconds=APPROVAL_LIFETIME.total_seconds()), on_raised=report_incident
+)
 
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
@@ -59,9 +61,10 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     messages = (
         Message("system", setup.system_prompt),
         *setup.summary,
-        *_tools_off_message(setup),
+        *(_tools_off_message(setup) if [entry for entry in setup.tools if entry.switched_off is not None] else ()),
         *setup.history,
     )
+    interceptors = tool_interceptors()
     plan = Plan(
         model=model,
         messages=messages,
@@ -73,9 +76,9 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         calls=OF_MEMBERS,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas),
         extensions=(
-            Interceptors(tool_interceptors()),
+            *([Interceptors(interceptors)] if interceptors else ()),
             *(acting(ADDED, context, messages) if ADDED else ()),
-            *setup.extensions,
+            *[extension for extension in setup.extensions if extension.acts_in_turn],
         ),
         thread_id=key.client_thread,
         run_id=key.client_run,
@@ -90,10 +93,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
 
 
 def _tools_off_message(setup: RunSetup) -> tuple[Message, ...]:
-    """Return the system message about tools of earlier calls that operators have switched off, or nothing."""
+    """Return the system message about tools of earlier calls that operators have switched off, if there are any."""
     off = {entry.tool.name: entry.switched_off for entry in setup.tools if entry.switched_off is not None}
-    if not off:
-        return ()
     note = note_of_tools_off(off, (call.name for message in setup.history for call in message.tool_calls))
     return (Message("system", note),) if note else ()
 

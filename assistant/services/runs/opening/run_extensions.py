@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from assistant.core.toolcalls.call_settings import NOBODY, Questions
+from assistant.core.values.history_window import estimate
 from assistant.models import Assistant
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
@@ -22,7 +23,7 @@ from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.extensions.sub_agents import SubAgents
-from assistant.services.runs.extensions.summaries import Summaries
+from assistant.services.runs.extensions.summaries import ADDED_BY_RUN, SUMMARISE_ABOVE, Summaries
 from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
 from assistant.services.runs.extensions.typed_answers import TypedAnswers
 from assistant.services.runs.extensions.unattended import Unattended
@@ -32,7 +33,7 @@ from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.toolkit import Tool
 
 
-def extensions_of(
+def extensions_of(  # noqa: PLR0912 - one branch an extension
     *,
     key: RunKey,
     assistant: Assistant,
@@ -62,31 +63,28 @@ def extensions_of(
         found.append(ClientTools(client_tools))
     if tools_off:
         found.append(ConversationSwitch(tools_off))
-    found += _of_answer(setup, run_input, asked)
-    found += _of_calls(key, assistant, setup, run_input, answers)
+    schema = (run_input.options.output_schema if run_input is not None else None) or setup.settings.answer_schema
+    if asked is not None and (asked.options or asked.tool_choice or asked.response_format):
+        found.append(CallerRequest(asked, has_type=bool(schema)))
+    if schema:
+        found.append(TypedAnswers(schema))
+    is_members = run_input is not None and run_input.asked is None and not run_input.is_unattended and answers is None
+    if not is_members or [entry for entry in setup.tools if entry.tool.waits]:
+        found += _of_calls(key, assistant, setup, run_input, answers)
     if answers is not None:
         found.append(AnsweredTools(answers))
     if run_input is not None:
-        found += _of_client(run_input, assistant)
+        if run_input.history.has_instructions or run_input.client_tools or run_input.page:
+            found += _of_client(run_input, assistant)
         if run_input.options.added:
             found += extensions_of_options(run_input.options.added, key=key, assistant=assistant, tools=setup.tools)
-        if answers is None and setup.settings.history_tokens:
+        most = setup.settings.history_tokens
+        if answers is None and most and sum(map(estimate, setup.history)) > most * SUMMARISE_ABOVE - ADDED_BY_RUN:
             found.append(Summaries())
     if assistant.extensions or assistant.tenant.extensions or settings.DEBUG:
         of_member = run_input is not None and answers is None
         found += added_extensions(key=key, assistant=assistant, tools=setup.tools, of_member=of_member)
     return tuple(found)
-
-
-def _of_answer(
-    setup: RunSetup, run_input: RunInput | None, asked: CallerSettings | None
-) -> Iterator[RunExtension[Any]]:
-    """Yield what the form of the answer, and the caller's wishes for it, need."""
-    schema = (run_input.options.output_schema if run_input is not None else None) or setup.settings.answer_schema
-    if asked is not None and (asked.options or asked.tool_choice or asked.response_format):
-        yield CallerRequest(asked, has_type=bool(schema))
-    if schema:
-        yield TypedAnswers(schema)
 
 
 def _of_calls(
@@ -114,8 +112,7 @@ def _of_calls(
 
 
 def _of_client(run_input: RunInput, assistant: Assistant) -> Iterator[RunExtension[Any]]:
-    """Yield what the client's page and its tools need."""
-    if run_input.history.has_instructions or run_input.client_tools or run_input.page:
-        yield from ignored_input(run_input, assistant)
+    """Yield what the client's page, its tools and its instructions need."""
+    yield from ignored_input(run_input, assistant)
     if run_input.page is not None and run_input.page.state:
         yield PageState(run_input.page.state)

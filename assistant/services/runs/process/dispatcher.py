@@ -98,7 +98,7 @@ class Dispatcher:
             except (DatabaseError, InterfaceError):
                 logger.warning("Queued runs could not be handed over", exc_info=True)
                 return []
-            for tenant_id in {place.tenant_id for place in places.values()}:
+            for tenant_id in {place.member.tenant_id for place in places.values()}:
                 await self.queue.announce_queued(tenant_id)
         # Without those that have been started here meanwhile.
         return list(places.keys() & self.queue.shared_runs().keys())

@@ -19,7 +19,7 @@ from assistant.contrib.openai_api.services.responses.request import ResponseRequ
 from assistant.models import Conversation
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.conversations.thread_keys import find_thread
-from assistant.services.runs.input.ids import parse_thread
+from assistant.services.runs.input.ids import parse_id
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.run_input import CallerSettings, RunInput, TextMessage, ToolAnswer, check_text
 from assistant.services.tenancy.members import Member
@@ -73,7 +73,7 @@ def conversation_input(
     told = [item.text for item in said if item.role != "user"]
     return RunInput(
         thread_id=conversation,
-        thread_key=parse_thread(wanted.conversation) if is_new else "",
+        thread_key=parse_id(wanted.conversation, "threadId") if is_new else "",
         run_id=response,
         message=_message(member, [item for item in said if item.role == "user"]),
         tool_answers=tuple(
