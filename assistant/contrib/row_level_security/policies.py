@@ -27,8 +27,12 @@ from assistant.services.tenancy.row_scope import NO_TENANTS, visible_tenants
 logger = logging.getLogger(__name__)
 
 POLICY, SHARED_POLICY = "tenant_rows", "shared_rows"
-# Statements that touch no rows; PostgreSQL accepts only these in a failed transaction.
-_WITHOUT_ROWS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
+# Statements that touch no rows. PostgreSQL accepts only the first three in a failed transaction, and the others only as
+# the sole statement of a message.
+_WITHOUT_ROWS = (
+    "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK", "CREATE DATABASE", "DROP DATABASE", "VACUUM",
+    "CREATE INDEX CONCURRENTLY", "CREATE UNIQUE INDEX CONCURRENTLY", "DROP INDEX CONCURRENTLY",
+)  # fmt: skip
 
 # PostgreSQL's error code for a missing privilege.
 _INSUFFICIENT_PRIVILEGE = "42501"

@@ -37,8 +37,7 @@ async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolCon
     if outcome.asked is None or tool is None or tool.preview is None:
         return outcome
     try:
-        given = await tool.checked(outcome.call.arguments), context
-        changes = (await ask(HandedIn(partial(_changes, tool.preview), given, "preview", tool.name, list))).result()
+        changes = await changes_of(tool, outcome.call.arguments, context)
     except ToolError as exc:
         text = clean_text(cut(str(exc) or "The tool failed."))
         sources = (tool.title.strip() or tool.name,) if tool.untrusted or tool.open_world else ()
@@ -47,6 +46,21 @@ async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolCon
         logger.exception("The preview of tool %s failed", tool.name, extra=log_extra(context))
         return outcome
     return replace(outcome, asked=replace(outcome.asked, changes=changes))
+
+
+async def changes_of(tool: Tool, arguments: str, context: ToolContext) -> list[dict[str, Any]]:
+    """Return what a call would change, as a page shows it; nothing for a tool without a preview.
+
+    Raises:
+        ToolError: the arguments do not fit, or the tool would refuse them.
+        NoAnswer: the preview failed.
+    """
+    if tool.preview is None:
+        return []
+    checked = await tool.checked(arguments), context
+    answer = await ask(HandedIn(partial(_changes, tool.preview), checked, "preview", tool.name, list))
+    changes: list[dict[str, Any]] = answer.result()
+    return changes
 
 
 def _changes(preview: Preview, arguments: Mapping[str, Any], context: ToolContext) -> Any:

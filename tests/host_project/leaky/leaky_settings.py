@@ -14,6 +14,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "assistant",
     "assistant.contrib.data",
+    "assistant.contrib.row_level_security",
 ]
 DATABASES = {
     "default": {
@@ -22,6 +23,16 @@ DATABASES = {
         "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
     }
 }
+if "HOST_POSTGRES" in os.environ:
+    name, user, password, host, port = os.environ["HOST_POSTGRES"].split(",")
+    DATABASES["default"] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": user,
+        "PASSWORD": password,
+        "HOST": host,
+        "PORT": port,
+    }
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -1,12 +1,13 @@
 """Tools like the leaky ones, without their mistakes."""
 
 from django.core.cache import cache
+from django.core.mail import send_mail
 from django.db.models import Avg, Q
 from django.utils import timezone
 
 from assistant.hosting import host_tenant
-from assistant.toolkit import ToolContext, ToolError, tool
-from stock.models import Customer, Delivery, Item
+from assistant.toolkit import Change, ToolContext, ToolError, ToolResult, tool
+from stock.models import Customer, Delivery, Item, Note, Paper
 
 
 def own_deliveries(context):
@@ -66,6 +67,39 @@ def item_titles(context: ToolContext) -> list:
     """List the titles of items."""
     company = host_tenant(context)
     return cache.get_or_set(f"titles-{company.pk}", lambda: list(company.item_set.values_list("title", flat=True)))
+
+
+def renamed(arguments, context):
+    found = Customer.objects.filter(company=host_tenant(context), pk=arguments["customer_id"]).first()
+    if found is None:
+        raise ToolError("There is no such customer.")
+    yield Change("Name", found.name, arguments["name"])
+
+
+@tool(requires_approval=True, preview=renamed)
+def rename_customer(customer_id: int, name: str, context: ToolContext) -> ToolResult:
+    """Rename a customer."""
+    if not Customer.objects.filter(company=host_tenant(context), pk=customer_id).update(name=name[:80]):
+        raise ToolError("There is no such customer.")
+    return ToolResult(content="Renamed.", display={"name": name})
+
+
+@tool
+def pin_note(item_id: int, text: str, context: ToolContext) -> str:
+    """Pin a note to an item."""
+    item = Item.objects.filter(company=host_tenant(context), pk=item_id).first()
+    if item is None:
+        raise ToolError("There is no such item.")
+    found = Note.objects.create(about=item, text=text[:100])
+    return f"Pinned as {found.pk}."
+
+
+@tool
+def mail_papers(context: ToolContext) -> str:
+    """Mail the names of papers."""
+    papers = Paper.objects.filter(delivery__customer__company=host_tenant(context))
+    send_mail("Papers", "\n".join(papers.values_list("file", flat=True)), "stock@x.example", ["boss@x.example"])
+    return "sent"
 
 
 @tool(read_only=True)

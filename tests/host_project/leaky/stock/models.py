@@ -1,6 +1,8 @@
 """A warehouse for several companies."""
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
 
 
@@ -57,3 +59,19 @@ class Delivery(models.Model):
         constraints = [
             models.CheckConstraint(condition=models.Q(arrived_on__gte=models.F("left_on")), name="arrives_after")
         ]
+
+
+class Paper(models.Model):
+    """A bill of lading."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE)
+    file = models.FileField(upload_to="papers")
+
+
+class Note(models.Model):
+    """Pinned to anything of a company."""
+
+    content_type = models.ForeignKey(ContentType, on_delete=models.CASCADE)
+    object_id = models.PositiveIntegerField()
+    about = GenericForeignKey()
+    text = models.CharField(max_length=100)

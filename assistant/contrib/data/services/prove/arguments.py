@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
+
+from django.db.models.fields.files import FieldFile
 
 from assistant.contrib.data.services.prove.seeding import SHARED, Seeded
 
@@ -18,16 +20,22 @@ ABSENT_NUMBER = 999_983
 ABSENT_TEXT = "absent-zqx"
 ABSENT_KEY = "00000000-0000-4000-8000-00000000abcd"
 MAX_VALUES = 10
+# Of another tenant's texts: an argument may look into a column that it is not named after.
+MAX_FOREIGN = 30
+MAX_NAMED = 8
 _MAX_DEPTH = 4
 # What an argument is called that names a row, or looks for some.
 _REFERS = re.compile(
-    r"(^|_)(ids?|pk|key|uuid|number|no|name|slug|code|email|ref|reference|search|query|q|term|words?)$", re.IGNORECASE
+    r"(^|_)(ids?|pk|key|uuid|number|no|name|slug|code|email|ref|reference|search|query|q|term|words?|path|file|url)$",
+    re.IGNORECASE,
 )
 # Arguments that bound or page: whose number it is says nothing.
 _BOUNDS = re.compile(
     r"^(at_least|at_most|from|to|empty|is_not|min|max|minimum|maximum|gte?|lte?|before|after|limit|page|size|offset)$",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"[\"“'`]([\w*-]{1,20})[\"”'`]")
+_FILES = re.compile(r"path|file|url|document|attachment", re.IGNORECASE)
 _KEY_WORDS = re.compile(r"(_?(id|pk|key|uuid|number|no|name|slug|code|email))+$", re.IGNORECASE)
 
 
@@ -56,6 +64,7 @@ class Pool:
     keys: dict[str, list[tuple[str, Any]]]
     texts: dict[str, list[tuple[str, Any]]]
     numbers: dict[str, list[tuple[str, Any]]]
+    files: frozenset[str] = frozenset()
 
 
 def pool_of(seeded: Seeded) -> Pool:
@@ -63,6 +72,7 @@ def pool_of(seeded: Seeded) -> Pool:
     keys: dict[str, list[tuple[str, Any]]] = {}
     texts: dict[str, list[tuple[str, Any]]] = {}
     numbers: dict[str, list[tuple[str, Any]]] = {}
+    files: set[str] = set()
     for owner, by_model in seeded.rows.items():
         for model, rows in by_model.items():
             name = model.__name__.lower()
@@ -72,11 +82,23 @@ def pool_of(seeded: Seeded) -> Pool:
                     value = getattr(row, field.attname)
                     if field.is_relation or field.primary_key:
                         continue
+                    if isinstance(value, FieldFile):
+                        value = value.name or ""
+                        files.add(value)
                     if isinstance(value, str) and 2 < len(value) < 100 and "zq" in value:
                         texts.setdefault(owner, []).append((f"{name} {field.name}", value))
                     elif isinstance(value, int) and not isinstance(value, bool) and value > 50:
                         numbers.setdefault(owner, []).append((f"{name} {field.name}", value))
-    return Pool(keys, texts, numbers)
+    return Pool(keys, texts, numbers, frozenset(files))
+
+
+def _variants(pairs: Iterable[tuple[Kind, Any] | None], place: int) -> Iterator[tuple[Kind, Any, int]]:
+    """Yield values with the number of the own rows that the other arguments are of: two for those that are compared."""
+    for pair in pairs:
+        if pair is not None:
+            kind, value = pair
+            is_twice = kind in ("foreign", "absent") and place < MAX_VALUES
+            yield from ((kind, value, number) for number in range(2 if is_twice else 1))
 
 
 class Cases:
@@ -106,8 +128,8 @@ class Cases:
         names_rows = self._names_rows(path)
         kinds: tuple[Kind, ...] = ("foreign", "absent", "own", "other")
         by_kind = [[(kind, value) for value in self._values(path[-1], schema, kind)] for kind in kinds]
-        for kind, value in (pair for pairs in zip_longest(*by_kind) for pair in pairs if pair is not None):
-            for number in range(2 if kind in ("foreign", "absent") else 1):
+        for place, pairs in enumerate(zip_longest(*by_kind)):
+            for kind, value, number in _variants(pairs, place):
                 arguments = self._object(self._schema, number, 0)
                 yield Case(self._with(arguments, path, value), path, kind, names_rows, number)
 
@@ -220,14 +242,16 @@ class Cases:
         if kind == "absent":
             values = [ABSENT_KEY, ABSENT_TEXT]
         elif kind == "other":
-            values = ["", "%", "'", "zq", "a", "ä" * 20, "0"]
+            # What a description quotes may be an option: "mine" or "all".
+            quoted = _QUOTED.findall(str(schema.get("description", "")))
+            values = ["all", "*", *quoted, "", "%", "'", "zq", "a", "ä" * 20, "0"]
         else:
             owner = "a" if kind == "own" else "b"
             keys = [str(value) for value in self._named(name, self._pool.keys, owner)]
             texts = [str(value) for value in self._named(name, self._pool.texts, owner)]
             is_key = form == "uuid" or re.search(r"(^|_)(id|pk|key|uuid)$", name)
-            values = [*keys, *texts] if is_key else [*texts, *keys]
-            values = values[:MAX_VALUES]
+            values = [*keys, *texts] if is_key else [*keys[:2], *texts, *keys]
+            values = values[: MAX_FOREIGN if kind == "foreign" else MAX_VALUES]
         least = schema.get("minLength", 0)
         yield from (value for value in dict.fromkeys(values) if least <= len(value) <= most)
 
@@ -254,4 +278,6 @@ class Cases:
         # One of each kind in turn, so that a bound leaves some of all.
         mixed = [kept[place] for place in range(4) for kept in rest.values() if place < len(kept)]
         both = [value for value in first if value in second]
-        return list(dict.fromkeys([*both, *second, *first, *mixed]))
+        files = [value for _, value in found if value in self._pool.files] if _FILES.search(name) else []
+        named = list(dict.fromkeys([*files, *both, *second, *first]))
+        return list(dict.fromkeys([*named[:MAX_NAMED], *mixed, *named]))

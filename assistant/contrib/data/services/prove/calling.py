@@ -10,10 +10,13 @@ from typing import Any, Literal
 
 from assistant.contrib.data.services.prove.throwaway import NoNetwork
 from assistant.contrib.mcp_server.direct_call import Decision, ToolCall, call_tool
+from assistant.core.toolcalls.previews import changes_of
 from assistant.models import Membership
 from assistant.services.tenancy.members import Member, member_of
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
-from assistant.toolkit import ForeignRow, MissingSecret, Tool, ToolContext, ToolError
+from assistant.toolkit import ForeignRow, MissingSecret, Tool, ToolContext, ToolError, ToolResult
+from assistant.toolkit.calls.gate import NoAnswer
+from assistant.toolkit.definition.conditions import offered_tools
 
 How = Literal["ok", "told", "foreign", "raised", "skipped"]
 Door = Literal["straight", "model"]
@@ -35,11 +38,22 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """How a call ended, and what the model would read."""
+    """How a call ended.
+
+    Attributes:
+        text: what the model would read.
+        shown: what people would see besides: pages, files, whoever approves the call; and the tool's description.
+    """
 
     how: How
     text: str
+    shown: str
     seconds: float
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """How it ended and all that was told, for comparisons."""
+        return self.how, f"{self.text}\n{self.shown}".strip()
 
 
 def actor_of(owner: str, part: str, tenant: Any, user: Any) -> Actor:
@@ -52,37 +66,65 @@ def actor_of(owner: str, part: str, tenant: Any, user: Any) -> Actor:
 def call(tool: Tool, arguments: dict[str, Any], actor: Actor, door: Door, runner: asyncio.Runner) -> Called:
     """Call a tool once."""
     begin = time.monotonic()
-    how, text = runner.run(_called(tool, arguments, actor, door))
-    return Called(how, text, time.monotonic() - begin)
+    how, text, shown = runner.run(_called(tool, json.dumps(arguments, default=str), actor, door))
+    return Called(how, text, shown, time.monotonic() - begin)
 
 
-async def _called(tool: Tool, arguments: dict[str, Any], actor: Actor, door: Door) -> tuple[How, str]:
+async def _called(tool: Tool, arguments: str, actor: Actor, door: Door) -> tuple[How, str, str]:
+    asked = ""
     try:
         with tenant_scope(actor.member.tenant_id):
             async with asyncio.timeout(SECONDS):
                 if door == "model":
                     return await _through_door(tool, arguments, actor)
-                result = await tool.call(json.dumps(arguments, default=str), actor.context)
+                asked = await _said_before(tool, arguments, actor.context)
+                result = await tool.call(arguments, actor.context)
     except MissingSecret as exc:
-        return "skipped", f"it needs a secret: {exc}"
+        return "skipped", f"it needs a secret: {exc}", ""
     except ToolError as exc:
-        return "told", str(exc)
+        return "told", str(exc), asked
     except ForeignRow as exc:
-        return "foreign", str(exc)
+        return "foreign", str(exc), asked
     except TimeoutError:
-        return "raised", f"it took longer than {SECONDS} seconds"
+        return "raised", f"it took longer than {SECONDS} seconds", asked
     except Exception as exc:
         if _has_cause(exc, NoNetwork):
-            return "skipped", f"it reaches another place: {exc}"
-        return "raised", f"{type(exc).__name__}: {exc}"
-    return "ok", result.content
+            return "skipped", f"it reaches another place: {exc}", ""
+        return "raised", f"{type(exc).__name__}: {exc}", asked
+    return "ok", result.content, _joined([asked, _shown(result)])
 
 
-async def _through_door(tool: Tool, arguments: dict[str, Any], actor: Actor) -> tuple[How, str]:
-    asked = ToolCall("prove", tool.name, json.dumps(arguments, default=str))
+async def _through_door(tool: Tool, arguments: str, actor: Actor) -> tuple[How, str, str]:
+    asked = ToolCall("prove", tool.name, arguments)
     done = await call_tool(member=actor.member, call=asked, decision=Decision(approved=True))
     outcome = done.outcome
-    return ("ok" if outcome.status == "ok" else "told"), outcome.content
+    shown = "" if done.result is None else _shown(done.result)
+    return ("ok" if outcome.status == "ok" else "told"), outcome.content, shown
+
+
+async def _said_before(tool: Tool, arguments: str, context: ToolContext) -> str:
+    """Return what a tool says before a call: its description for the member, and what it would change."""
+    descriptions = []
+    if tool.describe is not None:
+        descriptions = [str(offered.description) for offered in await offered_tools([tool], context)]
+    try:
+        changes = await changes_of(tool, arguments, context)
+    except ToolError as exc:
+        return _joined([*descriptions, str(exc)])
+    except NoAnswer:
+        changes = []
+    return _joined([*descriptions, json.dumps(changes, ensure_ascii=False) if changes else ""])
+
+
+def _shown(result: ToolResult) -> str:
+    """Return what people see of a result that the model does not read."""
+    display = "" if result.display is None else json.dumps(result.display, ensure_ascii=False, default=str)
+    files = [f"{one.name} {one.description} {one.data.decode('latin-1')}" for one in result.media]
+    return _joined([display, result.full, *files])
+
+
+def _joined(texts: list[str]) -> str:
+    return "\n".join(text for text in texts if text)
 
 
 def _has_cause(exc: BaseException, kind: type[BaseException]) -> bool:

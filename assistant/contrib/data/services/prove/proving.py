@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,8 @@ from assistant.contrib.data.models import ReachReview
 from assistant.contrib.data.services.plans import plans
 from assistant.contrib.data.services.prove.arguments import Case, Cases, Path, pool_of
 from assistant.contrib.data.services.prove.calling import Actor, Called, Door, actor_of, call
-from assistant.contrib.data.services.prove.seeding import Seeded, Seeder
+from assistant.contrib.data.services.prove.outgoing import Outgoing, readable
+from assistant.contrib.data.services.prove.seeding import SHARED, Mark, Seeded, Seeder
 from assistant.contrib.data.services.prove.watching import RowChange, Watch, links
 from assistant.models import ToolSetting
 from assistant.services.tenancy.row_scope import all_tenants
@@ -26,12 +28,14 @@ SLOW_SECONDS = 5.0
 GENERATED = 10
 # Calls of a tool that are made again: with more rows of the other tenant, and through the model's door.
 MAX_AGAIN = 12
-MAX_CHOSEN = 60
+MAX_AGAIN_OF_OTHERS = 2
+MAX_CHOSEN = 100
 MAX_OF_OTHERS = 12
 
 RETURNS = "returns a row of another tenant"
 CHANGES = "changes a row of another tenant"
 LINKS = "links a row of another tenant"
+COPIES = "copies a row of another tenant"
 WRITES = "says that it only reads, and changes rows"
 SECRET = "returns a column that looks secret"  # noqa: S105 - the name of a finding  # nosec B105
 TELLS_APART = "answers differently for absent rows and another tenant's"
@@ -79,6 +83,7 @@ class _Made:
     door: Door
     called: Called
     changes: tuple[RowChange, ...]
+    outgoing: str = ""
 
 
 class Prover:
@@ -110,6 +115,7 @@ class Prover:
             self._switch_on()
             self._rows = self._watch.rows()
             self._owners = self._watch.owners()
+        self._outgoing = Outgoing()
         made_of = {model._meta.label for by_model in self._seeded.rows.values() for model in by_model}
         self._proof.unseeded = {label: reason for label, reason in self._seeded.left.items() if label not in made_of}
         self._proof.rows = sum(map(len, self._rows.values()))
@@ -148,27 +154,36 @@ class Prover:
 
     def _actors(self) -> list[Actor]:
         seeded = self._seeded
-        parts = [("a", "member"), ("a", "admin"), ("a", "both"), ("a", "end user"), ("b", "member")]
+        of_a = ("member", "admin", "staff", "both", "end user")
+        parts = [*(("a", part) for part in of_a), ("b", "member")]
         return [actor_of(owner, part, seeded.tenants[owner], seeded.people[owner][part]) for owner, part in parts]
 
     def _call_all(self, tool: Tool, cases: Cases, actors: list[Actor]) -> list[_Made]:
+        """Make all calls of a tool; return those whose answers are compared with later ones."""
         member, *others, stranger = actors
-        made: list[_Made] = []
         # The other tenant's people come first: what is remembered of their calls must not be told to others.
-        for case in cases.own():
-            self._judged(tool, case, stranger, "straight")
+        self._judged_all(tool, cases.own(), stranger)
         chosen = list(cases.chosen())[:MAX_CHOSEN]
-        for case in [*cases.own(), *chosen, *cases.generated(GENERATED)]:
-            made.append(self._judged(tool, case, member, "straight"))
+        made = self._judged_all(tool, [*cases.own(), *chosen, *cases.generated(GENERATED)], member)
+        self._compare_absent(made)
+        again = _comparable(made)[:MAX_AGAIN]
+        for actor in others:
+            of_actor = self._judged_all(tool, [*cases.own(), *chosen[:MAX_OF_OTHERS]], actor)
+            self._compare_absent(of_actor)
+            self._judged_all(tool, [one.case for one in of_actor[:MAX_AGAIN_OF_OTHERS]], actor, "model")
+            again += _comparable(of_actor)[:MAX_AGAIN_OF_OTHERS]
+        self._judged_all(tool, [one.case for one in made[:MAX_AGAIN]], member, "model")
+        return again
+
+    def _judged_all(self, tool: Tool, cases: Iterable[Case], actor: Actor, door: Door = "straight") -> list[_Made]:
+        """Make calls one after the other, until it is known that the tool is slow or cannot be called."""
+        made: list[_Made] = []
+        for case in cases:
+            if tool.name in self._proof.skipped or self._is_found(tool, SLOW):
+                break
+            made.append(self._judged(tool, case, actor, door))
             if made[-1].called.how == "skipped":
                 self._proof.skipped[tool.name] = made[-1].called.text
-                return made
-        self._compare_absent([one for one in made if one.case.names_rows])
-        for actor in others:
-            for case in [*cases.own(), *chosen[:MAX_OF_OTHERS]]:
-                self._judged(tool, case, actor, "straight")
-        for one in made[:MAX_AGAIN]:
-            self._judged(tool, one.case, member, "model")
         return made
 
     def _judged(self, tool: Tool, case: Case, actor: Actor, door: Door) -> _Made:
@@ -187,7 +202,7 @@ class Prover:
         self._proof.calls[tool.name] = self._proof.calls.get(tool.name, 0) + 1
         with all_tenants():
             changes = self._watch.changes(self._rows, self._watch.rows())
-            made = _Made(tool, case, actor, door, called, tuple(changes))
+            made = _Made(tool, case, actor, door, called, tuple(changes), self._outgoing.taken())
             # Owners of new rows are known only as long as they are there.
             if changes:
                 self._new_owners = self._watch.owners()
@@ -202,16 +217,24 @@ class Prover:
             yield RETURNS, f"The tripwire stopped it: {called.text}"
         elif called.how == "raised":
             yield RAISES, called.text[:300]
-        said = json.dumps(made.case.arguments, ensure_ascii=False, default=str)
         other = "b" if made.actor.owner == "a" else "a"
-        for token, mark in self._seeded.marks.items():
-            if token not in called.text or token in said:
-                continue
+        for token, mark in self._marks_in(called.answer[1], made):
             if mark.owner == other:
                 yield RETURNS, f"{token} is {mark.model}.{mark.column} of the other tenant."
             elif mark.is_secret and called.how == "ok":
                 yield SECRET, f"{token} is {mark.model}.{mark.column}."
+        for token, mark in self._marks_in(made.outgoing, made):
+            if mark.owner == other:
+                yield COPIES, f"{token} is {mark.model}.{mark.column} of the other tenant, and in a mail or a file."
         yield from self._of_changes(made)
+
+    def _marks_in(self, text: str, made: _Made) -> Iterator[tuple[str, Mark]]:
+        """Yield the texts of rows that a text has, also encoded, and the call's arguments have not."""
+        found = readable(text) if text else ""
+        said = json.dumps(made.case.arguments, ensure_ascii=False, default=str).casefold()
+        for token, mark in self._seeded.marks.items():
+            if token in found and token not in said:
+                yield token, mark
 
     def _of_changes(self, made: _Made) -> Iterator[tuple[str, str]]:
         mine = self._keys_of(made.actor.owner)
@@ -227,10 +250,19 @@ class Prover:
             if is_theirs:
                 yield CHANGES, f"{label} was {change.how}."
             for related, value in links(change):
-                if (self._owners.get((related, str(value)), set()) & theirs) and not is_theirs:
+                if (self._owners.get((related, value), set()) & theirs) and not is_theirs:
                     yield LINKS, f"{label} was {change.how} and refers to {related._meta.label} {value}."
+            if not is_theirs and change.after is not None:
+                yield from self._of_copies(made, change)
             if made.tool.read_only:
                 yield WRITES, f"{label} was {change.how}."
+
+    def _of_copies(self, made: _Made, change: RowChange) -> Iterator[tuple[str, str]]:
+        before = readable(repr(change.before))
+        for token, mark in self._marks_in(repr(change.after), made):
+            if mark.owner not in (made.actor.owner, SHARED) and token not in before:
+                place = f"{change.model._meta.label} {change.key}"
+                yield COPIES, f"{token} is {mark.model}.{mark.column} of the other tenant, and now in {place}."
 
     def _keys_of(self, owner: str) -> set[str]:
         tenant = self._seeded.tenants[owner]
@@ -241,6 +273,7 @@ class Prover:
     def _compare_absent(self, made: list[_Made]) -> None:
         """Compare what is told of absent values with what is told of another tenant's, argument by argument."""
         absent: dict[tuple[Path, int], set[tuple[str, str]]] = {}
+        made = [one for one in made if one.case.names_rows]
         for one in made:
             if one.case.kind == "absent":
                 absent.setdefault((one.case.path, one.case.variant), set()).update(_answers(one))
@@ -248,7 +281,9 @@ class Prover:
             known = absent.get((one.case.path, one.case.variant))
             if one.case.kind != "foreign" or not known or self._is_found(one.tool, RETURNS, CHANGES, LINKS, RAISES):
                 continue
-            if not known & _answers(one):
+            again = self._made(one.tool, one.case, one.actor, one.door) if not known & _answers(one) else None
+            # What differs from call to call says nothing.
+            if again is not None and _answers(again) & _answers(one):
                 expected = min(known)
                 self._keep(
                     one, TELLS_APART, f"Absent: {expected[1][:150]!r}; of the other tenant: {one.called.text[:150]!r}"
@@ -266,19 +301,20 @@ class Prover:
 
     def _compare(self, tool: Tool, made: list[_Made]) -> None:
         """Make calls again now that the other tenant has other rows."""
-        if tool.name in self._proof.skipped or self._is_found(tool, RETURNS, DEPENDS):
+        if tool.name in self._proof.skipped or self._is_found(tool, RETURNS, DEPENDS, SLOW):
             return
-        repeated = [one for one in made if one.called.how in ("ok", "told") and not one.changes][:MAX_AGAIN]
-        for one in repeated:
+        for one in made:
             for cache in caches.all():
                 cache.clear()
             again = self._made(tool, one.case, one.actor, "straight")
-            if (again.called.how, again.called.text) == (one.called.how, one.called.text):
+            if again.called.answer == one.called.answer:
                 continue
             twice = self._made(tool, one.case, one.actor, "straight")
             # What differs from call to call, such as the time, says nothing.
-            if twice.called.text == again.called.text:
-                self._keep(one, DEPENDS, f"Before: {one.called.text[:150]!r}; after: {again.called.text[:150]!r}")
+            if twice.called.answer == again.called.answer:
+                before = one.called.answer[1][:150]
+                after = again.called.answer[1][:150]
+                self._keep(one, DEPENDS, f"Before: {before!r}; after: {after!r}")
                 return
 
     def _is_found(self, tool: Tool, *kinds: str) -> bool:
@@ -317,8 +353,17 @@ def _answers(made: _Made) -> set[tuple[str, str]]:
     for name in made.case.path:
         value = value.get(name) if isinstance(value, dict) else None
     value = value[0] if isinstance(value, list) and value else value
-    called = made.called
-    return {(called.how, called.text), (called.how, called.text.replace(str(value), "…"))}
+    how, text = made.called.answer
+    # Keys of rows that a call has made differ each time.
+    for change in made.changes:
+        if change.before is None:
+            text = re.sub(rf"(?<!\w){re.escape(str(change.key))}(?!\w)", "…", text)
+    return {(how, text), (how, text.replace(str(value), "…"))}
+
+
+def _comparable(made: list[_Made]) -> list[_Made]:
+    """Return the calls whose answer may be compared with that of a later one."""
+    return [one for one in made if one.called.how in ("ok", "told") and not one.changes]
 
 
 def _smaller(arguments: dict[str, Any], required: set[str]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,9 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile
 from django.db import DatabaseError, models, transaction
+from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 from django.utils.module_loading import module_has_submodule
 
@@ -32,7 +34,7 @@ SHARED = "shared"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _TRIES = 4
 # What a model, its signals and its constraints raise for a row that they do not take.
-_REFUSED = (DatabaseError, TypeError, ValueError, AttributeError, LookupError, ValidationError)
+_REFUSED = (DatabaseError, TypeError, ValueError, AttributeError, LookupError, ValidationError, OSError)
 # Members of each tenant, and the roles that they have.
 PEOPLE = (("member", Membership.Role.MEMBER), ("admin", Membership.Role.ADMIN))
 
@@ -54,7 +56,7 @@ class Seeded:
     Attributes:
         tenants: the assistant's tenants by name: "a" and "b".
         rows: rows by owner ("a", "b", `SHARED`) and model.
-        people: users by owner and part: "member", "admin", "end user", and "both" of "a".
+        people: users by owner and part: "member", "admin"; of "a" also "end user", "both" and "staff".
         marks: what each generated text is.
         left: models that no row could be made of, with the reason.
     """
@@ -146,11 +148,28 @@ class Seeder:
         seeded.people["a"]["both"] = both
         for owner in ("a", "b"):
             self._join(both, owner)
-        roles = dict(PEOPLE) | {"end user": Membership.Role.END_USER, "both": Membership.Role.MEMBER}
+        seeded.people["a"]["staff"] = self._make_staff()
+        roles = dict(PEOPLE) | {
+            "end user": Membership.Role.END_USER,
+            "both": Membership.Role.MEMBER,
+            "staff": Membership.Role.ADMIN,
+        }
         for owner, people in seeded.people.items():
             for part, user in people.items():
                 _be_member(seeded.tenants[owner], user, roles[part])
         _be_member(seeded.tenants["b"], both, Membership.Role.MEMBER)
+
+    def _make_staff(self) -> Any:
+        """Make a user who may open everything in the admin."""
+        user = self._make_user("a")
+        names = {one.name for one in user._meta.concrete_fields}
+        flags = [name for name in ("is_staff", "is_superuser") if name in names]
+        for name in flags:
+            setattr(user, name, True)
+        if flags:
+            user.save(update_fields=flags)
+        self._join(user, "a")
+        return user
 
     def _join(self, user: Any, owner: str) -> None:
         """Make a user a member of a tenant in the project's own rows, where memberships are rows."""
@@ -284,9 +303,15 @@ class Seeder:
         if one.choices:
             values = [value for value, _ in one.flatchoices if value not in ("", None)]
             return values[(number + attempt) % len(values)] if values else None
+        if isinstance(one, models.FileField):
+            # Storage elsewhere refuses it.
+            return self._file(owner) if attempt == 0 else None
         if isinstance(one, models.BooleanField):
             return self._flag(one, number)
         return self._plain(one, owner, number + attempt * ROWS, place)
+
+    def _file(self, owner: str) -> ContentFile[bytes]:
+        return ContentFile(f"The text of {self._token(owner)}.".encode(), name=f"{self._token(owner)}.txt")
 
     def _flag(self, one: Any, number: int) -> bool:
         if one.model in (get_user_model(), host_model()) or one.name == "is_active":
@@ -294,7 +319,7 @@ class Seeder:
         return bool(one.get_default()) if number == 0 else number % 2 == 1
 
     def _plain(self, one: Any, owner: str, number: int, place: int) -> Any:
-        if isinstance(one, models.CharField | models.TextField) and not isinstance(one, models.FileField):
+        if isinstance(one, models.CharField | models.TextField):
             return self._text(one, owner)
         if isinstance(one, models.UUIDField):
             return uuid.uuid4()
@@ -306,7 +331,7 @@ class Seeder:
             return f"10.{ord(owner[0]) % 250}.{place}.{number % 250}"
         if isinstance(one, models.DecimalField | models.IntegerField | models.FloatField):
             return self._figure(one, owner, number)
-        return self._time(one, number, place)
+        return self._time(one, _days_ago(owner, number), number, place)
 
     def _figure(self, one: Any, owner: str, number: int) -> Any:
         if isinstance(one, models.DecimalField):
@@ -314,14 +339,15 @@ class Seeder:
         if isinstance(one, models.SmallIntegerField | models.PositiveSmallIntegerField):
             return number + 1
         is_name = one.unique or one.name.endswith(("number", "code"))
-        return self._number(owner, number) if is_name else number * 7 + 3
+        # The first row that is added later is the smallest, the next ones are the largest.
+        return self._number(owner, number) if is_name else 0 if number == ROWS else number * 7 + 3
 
-    def _time(self, one: Any, number: int, place: int) -> Any:
+    def _time(self, one: Any, days: int, number: int, place: int) -> Any:
         """Return a value of a column of time: later columns of a row have later ones."""
         if isinstance(one, models.DateTimeField):
-            return self._now - dt.timedelta(days=3 * number) + dt.timedelta(hours=place)
+            return self._now - dt.timedelta(days=days) + dt.timedelta(hours=place)
         if isinstance(one, models.DateField):
-            return (self._now - dt.timedelta(days=3 * number)).date() + dt.timedelta(days=place)
+            return (self._now - dt.timedelta(days=days)).date() + dt.timedelta(days=place)
         if isinstance(one, models.TimeField):
             return dt.time(8 + number % 8, place % 60)
         return dt.timedelta(hours=number + 1) if isinstance(one, models.DurationField) else None
@@ -348,13 +374,23 @@ class Seeder:
             value = getattr(row, one.attname)
             if isinstance(value, uuid.UUID) and one.primary_key:
                 self.seeded.marks[str(value)] = Mark(owner, row._meta.label, one.name, is_secret=False)
-            values = value.values() if isinstance(value, dict) else [value]
+            values = list(value.values()) if isinstance(value, dict) else [value]
+            if isinstance(value, FieldFile) and value:
+                with value.open() as file:
+                    values = [value.name, file.read()]
             for stored in values:
                 text = stored.decode("latin-1") if isinstance(stored, bytes) else stored
                 if isinstance(text, str) and "zq" in text and len(text) >= 6:
                     token = text[text.index("zq") :][:7]
                     is_secret = looks_secret(column_of(type(row), one.name, depth=0))
                     self.seeded.marks[token] = Mark(owner, row._meta.label, one.name, is_secret)
+
+
+def _days_ago(owner: str, number: int) -> int:
+    """Return how long ago times of a row are. The second tenant has the newest, and later ones in the future."""
+    if owner != "b":
+        return 3 * number + 1
+    return 3 * number if number != ROWS + 1 else -30
 
 
 def _be_member(tenant: Tenant, user: Any, role: str) -> None:

@@ -44,8 +44,17 @@ def throw_away_database(*, migrate: bool) -> Iterator[None]:
             yield
         finally:
             connections.close_all()
+            _end_sessions(connection.settings_dict["NAME"])
             connection.creation.destroy_test_db(before, verbosity=0)
             connections.settings[connection.alias]["NAME"] = before
+
+
+def _end_sessions(database: str) -> None:
+    """End the sessions of threads that tools have run in: PostgreSQL deletes no database that has any."""
+    if connection.vendor != "postgresql":
+        return
+    with connection._nodb_cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [database])
 
 
 @contextmanager

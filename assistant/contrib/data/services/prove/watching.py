@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models
 
 from assistant.contrib.data.services.prove.seeding import seeded_models
-from assistant.toolkit.guards.tenant_paths import tenant_models
+from assistant.toolkit.guards.tenant_paths import generic_keys, tenant_models
 
 Rows = dict[Any, dict[Any, tuple[Any, ...]]]
 
@@ -61,6 +62,11 @@ class Watch:
             for key, *tenants in model._base_manager.values_list("pk", *lookups):
                 owners = found.setdefault((model, str(key)), set())
                 owners |= {str(tenant) for tenant in tenants if tenant is not None}
+        for model in self._models:
+            for one in generic_keys(model._meta):
+                for key, *target in model._base_manager.values_list("pk", one.ct_field, one.fk_field):
+                    owners = found.setdefault((model, str(key)), set())
+                    owners |= found.get(_place_of(*target), set())
         return found
 
     def changes(self, before: Rows, after: Rows) -> list[RowChange]:
@@ -87,8 +93,12 @@ class Watch:
                 if change.before is None:
                     found._raw_delete(connection.alias)
                     continue
-                names = [field.attname for field in change.model._meta.concrete_fields]
-                values = dict(zip(names, change.before[1:], strict=True))
+                columns = change.model._meta.concrete_fields
+                values = {
+                    column.attname: value
+                    for column, value in zip(columns, change.before[1:], strict=True)
+                    if not getattr(column, "generated", False)
+                }
                 if change.after is None:
                     models.Model.save_base(change.model(**values), raw=True, force_insert=True)
                 else:
@@ -96,12 +106,25 @@ class Watch:
                     found.update(**{name: value for name, value in values.items() if name in own})
 
 
-def links(change: RowChange) -> Iterator[tuple[Any, Any]]:
-    """Yield the model and key of each row that a made or changed row newly refers to."""
+def links(change: RowChange) -> Iterator[tuple[Any, str]]:
+    """Yield the model and key of each row that a made or changed row newly refers to, also by a generic foreign key."""
     if change.after is None:
         return
-    for place, field in enumerate(change.model._meta.concrete_fields, 1):
-        value = change.after[place]
-        is_new = change.before is None or change.before[place] != value
+    fields = change.model._meta.concrete_fields
+    after = {field.name: value for field, value in zip(fields, change.after[1:], strict=True)}
+    before = {field.name: value for field, value in zip(fields, (change.before or ())[1:], strict=False)}
+    for field in fields:
+        value = after[field.name]
+        is_new = change.before is None or before[field.name] != value
         if field.is_relation and value is not None and is_new and hasattr(field.related_model, "_meta"):
-            yield field.related_model, value
+            yield field.related_model, str(value)
+    for one in generic_keys(change.model._meta):
+        target = (after[one.ct_field], after[one.fk_field])
+        if change.before is None or target != (before[one.ct_field], before[one.fk_field]):
+            yield _place_of(*target)
+
+
+def _place_of(content_type: Any, key: Any) -> tuple[Any, str]:
+    """Return the model and key of what a generic foreign key names."""
+    model = None if content_type is None else ContentType.objects.get_for_id(content_type).model_class()
+    return model, str(key)
