@@ -19,6 +19,7 @@ from assistant.contrib.data.services.columns import Column, column_of, looks_sec
 from assistant.contrib.data.services.exposures import exposures
 from assistant.contrib.data.services.tenant_conditions import is_tenantless, problem_of_path, shown_path
 from assistant.toolkit import InvalidTool
+from assistant.toolkit.guards.tenant_paths import concrete
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,16 @@ def plan_for(model: Any) -> Plan | None:
     return next((plan for plan in plans() if plan.model is model), None)
 
 
+def plans_over(model: Any) -> tuple[Plan, ...]:
+    """Return the plans whose rules hold for rows that a relation leads to: of the model, and of those that it extends.
+
+    A proxy has the rules of its model where it is not exposed itself.
+    """
+    own = plan_for(model) or plan_for(concrete(model))
+    parents = (plan_for(parent) for parent in model._meta.all_parents)
+    return tuple(dict.fromkeys(plan for plan in (own, *parents) if plan is not None))
+
+
 def plan_of(exposure: Exposure) -> Plan:
     """Return what is offered of one model. Raises as `plans` does."""
     left_out: dict[str, str] = {}
@@ -174,7 +185,8 @@ def _reason_against(column: Column) -> str:
     for relation in column.relations:
         if problem := problem_of_path(relation.model):
             return f"it leads to {relation.model._meta.label}, and {problem}"
-        own = [exposure for exposure in exposures() if exposure.model is relation.model]
+        models = (relation.model, concrete(relation.model), *relation.model._meta.all_parents)
+        own = [exposure for exposure in exposures() if exposure.model in models]
         if any(_uses_object_permissions(exposure) for exposure in own):
             return f"it leads to {relation.model._meta.label}, whose rows are asked for one by one"
     return ""

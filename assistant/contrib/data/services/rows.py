@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -35,6 +36,8 @@ MAX_SHOWN = 5_000
 MAX_LABEL = 200
 # Rows of which the project's backend is asked one by one.
 MAX_ASKED = 200
+# A path of this site or a whole address; "//name" would be a path to another site.
+_ADDRESS = re.compile(r"/(?![/\\])|https?://")
 _STAFF = "data_is_staff"
 
 
@@ -57,7 +60,7 @@ class RowTexts:
         """Return the address of a row's page: its own, else its page in the admin for staff; "" if there is none."""
         if hasattr(row, "get_absolute_url"):
             address = self._made("get_absolute_url", row)
-            return address if address.startswith(("/", "https://", "http://")) else ""
+            return address if _ADDRESS.match(address) else ""
         if not getattr(row, _STAFF, False):
             return ""
         meta = self._plan.model._meta

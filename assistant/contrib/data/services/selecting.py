@@ -15,7 +15,7 @@ from django.db.models import Case, DecimalField, F, IntegerField, Q, When
 from django.utils.dateparse import parse_date, parse_datetime
 
 from assistant.contrib.data.services.columns import Column
-from assistant.contrib.data.services.plans import Plan, plan_for
+from assistant.contrib.data.services.plans import Plan, plans_over
 from assistant.contrib.data.services.tenant_conditions import of_tenant
 from assistant.contrib.data.services.visible_rows import Rows, tenants_rows, visible_rows
 from assistant.toolkit import ToolContext, ToolError
@@ -65,8 +65,7 @@ def own_relations(column: Column, context: ToolContext) -> Q:
     condition = Q()
     for relation in column.relations:
         condition &= of_tenant(relation.model, context, f"{relation.lookup}__")
-        plan = plan_for(relation.model)
-        if plan is not None:
+        for plan in plans_over(relation.model):
             condition &= Q(**{f"{relation.lookup}__in": visible_rows(plan, context).values("pk")})
     return condition
 

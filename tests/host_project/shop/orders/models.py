@@ -142,6 +142,28 @@ class Supplier(models.Model):
         return self.name
 
 
+class KnownCustomer(Customer):
+    """A customer by another name."""
+
+    class Meta:
+        proxy = True
+
+
+class Wholesaler(Customer):
+    """A customer in a table of its own besides."""
+
+    discount = models.PositiveSmallIntegerField(default=0)
+
+
+class Voucher(models.Model):
+    """Leads to customers by the models that extend theirs."""
+
+    company = models.ForeignKey(Company, on_delete=models.CASCADE)
+    holder = models.ForeignKey(KnownCustomer, on_delete=models.CASCADE, related_name="vouchers")
+    giver = models.ForeignKey(Wholesaler, null=True, on_delete=models.SET_NULL, related_name="given_vouchers")
+    worth = models.IntegerField(default=0)
+
+
 class Stray(models.Model):
     """Forgotten in the description of tenants."""
 
