@@ -28,7 +28,7 @@ EXPOSED = "of an exposed model: `of_tenant` of the same module narrows it"
 ALLOWED = {
     (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm"): OPERATOR,
     (QUERY, "assistant/contrib/data/admin/reach_page.py:ChoiceForm.__init__"): OPERATOR,
-    (SQL, "assistant/contrib/data/services/reading.py:_only_reads"): "the statement that a queryset has made",
+    (SQL, "assistant/contrib/data/services/reading.py:_OnlyReads.__call__"): "the statement that a queryset has made",
     (SQL, "assistant/contrib/data/services/reading.py:_time_limit"): "the transaction's own settings",
     (QUERY, "assistant/contrib/data/services/rows.py:loaded"): USERS,
     (QUERY, "assistant/contrib/data/services/row_changes.py:plan_sources"): ALL_TENANTS,
@@ -38,6 +38,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/services/row_signals.py:_tenants_of"): "the tenants of one row of the project",
     (QUERY, "assistant/contrib/data/services/structure.py:rules_of"): "the names of managers, without a query",
     (QUERY, "assistant/contrib/data/services/tenant_conditions.py:_by"): "by the declared path to the call's tenant",
+    (SQL, "assistant/contrib/data/services/prove/throwaway.py:_end_sessions"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch._read"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.delete"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.owners"): THROWN_AWAY,
