@@ -91,6 +91,20 @@ async def test_the_marks_are_there_after_a_reload_and_are_reached_by_keys(
     await expect(page.locator(".receipt-card")).to_be_hidden()
 
 
+async def test_what_a_card_opens_is_reached_by_keys(page: Page, cast: Cast, fake_provider: FakeProvider) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "get_customer")
+    fake_provider.call("get_customer", {"customer_id": 42})
+    fake_provider.reply("It is customer 42.")
+    await ask(page, "Who is it?")
+    await answered(page)
+    mark = page.locator(".receipt").first
+    await mark.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".receipt-card .receipt-link").first).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(mark).to_be_focused()
+
+
 async def test_marks_move_no_line(page: Page, fake_provider: FakeProvider) -> None:
     await marked(page, fake_provider)
     answer = last_answer(page)

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from assistant.contrib.receipts.matching.claims import Done, claims_of
-from assistant.contrib.receipts.matching.facts import Facts, Source
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.matching import Mark, marks_of
+from assistant.contrib.receipts.matching.sources import Source
 from tests.contrib.receipts.answers import actions, development, held_out
 from tests.contrib.receipts.answers.actions import Claim
 from tests.contrib.receipts.answers.rendering import Planted, Template, fill

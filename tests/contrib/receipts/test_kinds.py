@@ -302,3 +302,16 @@ def test_what_is_left_of_what_a_sentence_names_and_comes_to_in_a_year_is_compute
     result: Any, answer: str, wrong: list[str]
 ) -> None:
     assert not_found(result, answer) == wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "claimed"),
+    [
+        ("I have deleted nothing.", []),
+        ("I've cancelled none of them, and sent no mail.", []),
+        ("I can confirm that I changed it.", ["changed"]),
+        ("I may now report that we have cancelled it.", ["cancelled"]),
+    ],
+)
+def test_what_was_done_to_nothing_is_no_claim_and_what_is_confirmed_is_one(answer: str, claimed: list[str]) -> None:
+    assert [claim.verb for claim in claims_of(answer, [])] == claimed

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from assistant.contrib.receipts.matching.facts import Facts, Source
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.matching import Mark, marks_of
+from assistant.contrib.receipts.matching.sources import Source
 from tests.contrib.receipts.answers.other_hosts import ANSWERS, RUNS
 from tests.contrib.receipts.answers.scenes import NOW, TIMEZONE
 

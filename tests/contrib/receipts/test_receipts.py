@@ -234,6 +234,13 @@ def test_what_the_provider_itself_cites_is_a_source(cast: Cast) -> None:
     ]
 
 
+def test_a_number_that_is_none_of_the_sources_of_the_provider_is_marked(cast: Cast) -> None:
+    page = Citation("https://example.com/rain", "Rain", "It rained 14.5 mm on Friday.")
+    answer = ask(cast, [Reply(text="It was 14.5 mm [1], in all places [2].", citations=(page,))])
+    (found, cited) = receipt_of(answer)["marks"]
+    assert found["sources"] and (cited["text"], cited["reason"]) == ("[2]", "not_offered")
+
+
 def test_what_stands_in_sources_of_the_provider_that_nobody_can_read_is_not_said_to_be_nowhere(cast: Cast) -> None:
     page = Citation("https://example.com/rain", "Rain", "https://example.com/rain")
     answer = ask(cast, [Reply(text="It was 14.5 mm.", citations=(page,))])

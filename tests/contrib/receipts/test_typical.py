@@ -13,7 +13,7 @@ from tests.contrib.receipts.test_other_hosts import PLACE, facts_of_run, is_mark
 def test_few_values_of_true_answers_are_marked() -> None:
     marks = [mark for name, text in ANSWERS for mark in marks_of(PLACE.sub(r"\1", text), facts_of_run(*RUNS[name]))]
     wrong = [mark.value.text for mark in marks if not mark.is_supported]
-    assert len(ANSWERS) == 150 and len(marks) > 790 and len(wrong) <= 0.01 * len(marks), wrong
+    assert len(ANSWERS) == 180 and len(marks) > 1_010 and len(wrong) <= 0.01 * len(marks), wrong
 
 
 def test_nearly_all_planted_changes_are_marked() -> None:
@@ -23,7 +23,7 @@ def test_nearly_all_planted_changes_are_marked() -> None:
         for name, text, start, end in changes
         if not is_marked(marks_of(text, facts_of_run(*RUNS[name])), start, end)
     ]
-    assert len(changes) > 370 and len(missed) <= 0.02 * len(changes), missed
+    assert len(changes) > 470 and len(missed) <= 0.03 * len(changes), missed
 
 
 BOOKINGS = [

@@ -31,7 +31,7 @@ from assistant.contrib.receipts.matching.combining import (
     scaled,
     several_of,
 )
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.groups import Group, groups_of
 from assistant.contrib.receipts.matching.named_rows import MAX_OF_ROWS, MAX_ROWS, NamedRows
 from assistant.contrib.receipts.matching.operands import (
@@ -44,6 +44,7 @@ from assistant.contrib.receipts.matching.operands import (
 )
 from assistant.contrib.receipts.matching.results import Result, Results
 from assistant.contrib.receipts.matching.shown import Sentence, Shown
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import CENTS, NO_UNIT, PERCENT
 from assistant.contrib.receipts.matching.values import Value
 

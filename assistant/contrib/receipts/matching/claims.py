@@ -106,6 +106,10 @@ _NO_CLAIM = re.compile(
     r"|n['’]t\b",
     re.IGNORECASE,
 )
+# Behind a verb, what says that it was done to nothing.
+_NOTHING = re.compile(r"[ ]+(?:nothing|none|nobody|no(?:[ ]one)?|neither)\b", re.IGNORECASE)
+# Before a claim, and no part of it.
+_CONFIRMED = re.compile(r"\b(?:can|may)[ ](?:now[ ]|also[ ])?(?:confirm|report|tell you|say)\b", re.IGNORECASE)
 # What an answer is made of, and what changes nothing when it is made.
 _OF_ANSWER = re.compile(
     r"\b(?:(?<!waiting )(?<!guest )lists?|tables?|overview|summary"
@@ -163,8 +167,8 @@ def _claimed(sentence: str) -> list[tuple[int, str, bool]]:
         )
         place = match.start(group)
         verb = match[group].casefold()
-        before = _clause(sentence, place)
-        if _NO_CLAIM.search(before):
+        before = _CONFIRMED.sub("", _clause(sentence, place))
+        if _NO_CLAIM.search(before) or _NOTHING.match(sentence, match.end(group)):
             is_open = False
             continue
         if group in ("also", "last"):

@@ -8,9 +8,9 @@ from decimal import Decimal
 from itertools import combinations, product
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Fact
 from assistant.contrib.receipts.matching.operands import Operand, is_money_unit
 from assistant.contrib.receipts.matching.results import EXACT, Result
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import CENTS, DAY, NO_UNIT, PERCENT, TEMPERATURES, Unit, length_of_field
 
 # An amount in the currency that goes with cents, whichever that is.

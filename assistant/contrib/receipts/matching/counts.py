@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.groups import Group, groups_of
 from assistant.contrib.receipts.matching.ratios import Candidates
 from assistant.contrib.receipts.matching.shown import Sentence, Shown
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import DAY, NO_UNIT, are_alike
 from assistant.contrib.receipts.matching.values import Value
 
@@ -105,6 +106,16 @@ class Counts:
         """Whether a small number says how many of some what is named before it has: "Iris has three of them"."""
         return value.is_small_count and bool(_OF_THEM.match(self._prose, value.end) and self._subject(place, value))
 
+    def is_in_row_of_subject(self, mark: Mark) -> bool:
+        """Whether a number stands in the one row that the names before it have: "Tarn in Linz: 5, 4 of them sold"."""
+        names = [
+            {fact.row for fact in other.facts if fact.row is not None}
+            for other in self._shown.inside(mark.value)
+            if other.value.kind == "name" and other.value.end <= mark.value.start
+        ]
+        rows = set.intersection(*filter(None, names)) if any(names) else set()
+        return len(rows) == 1 and any(fact.row in rows for fact in mark.facts)
+
     def is_times_of_name(self, place: int, value: Value) -> bool:
         """Whether a small number stands with a × before the name of a thing: "2 × Wool socks"."""
         marks = self._shown.marks
@@ -122,6 +133,9 @@ class Counts:
         marks = self._shown.marks
         following = marks[place + 1].value if place + 1 < len(marks) else None
         if following is None or following.kind != "name" or following.start - value.end > MAX_GAP:
+            return False
+        if marks[place + 1].facts and all(fact.row is None for fact in marks[place + 1].facts):
+            # "Two orders of Brightwater": of whom all rows are.
             return False
         return not _END.search(self._prose, value.end, following.start)
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 from assistant.contrib.receipts.matching import ratios, spans, words
 from assistant.contrib.receipts.matching.arithmetic import Arithmetic
 from assistant.contrib.receipts.matching.counts import Counts
-from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.ratios import Candidates
 from assistant.contrib.receipts.matching.results import chance_of
 from assistant.contrib.receipts.matching.rounding import Range, range_of
 from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.sources import Column, Fact
 from assistant.contrib.receipts.matching.units import DAY, MONTH, NO_UNIT, PERCENT, are_alike, is_rate, words_of
 from assistant.contrib.receipts.matching.values import Value
 
@@ -153,12 +154,16 @@ class Derivations:
     def _sums(self, place: int, value: Value) -> Candidates:
         if words.TIMES.fullmatch(value.text) or (self._is_small(value) and self.counts.is_quantity(place, value)):
             return
-        rows = self._shown_by.rows(value) if self._shown_by.around(value).says(words.ADDED) else set()
+        sentence = self._shown_by.around(value)
+        rows = self._shown_by.rows(value) if sentence.says(words.ADDED) else set()
+        is_small = self._is_small(value)
+        is_sum_said = not is_small or sentence.says(words.OPERATIONS["sum"])
         for column in self._columns_for(value):
-            if not self._is_small(value):
+            if not is_small:
                 for position, total in enumerate(column.sums[1:-1][: MAX_PAIRED_ROWS - 1], start=1):
                     yield "sum", total, column.facts[: position + 1]
-            yield "sum", column.sums[-1], column.facts
+            if is_sum_said or sentence.names(column.field):
+                yield "sum", column.sums[-1], column.facts
             named = [fact for fact in column.facts if fact.row in rows]
             if len(named) > 1:
                 yield "sum", sum(map(_of, named), Decimal(0)), named

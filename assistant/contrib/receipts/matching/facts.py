@@ -7,23 +7,27 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from assistant.contrib.receipts.matching.forms import (
     MONTH,
     SCOPES,
     are_passages,
     are_rows,
+    counted_moment,
+    in_major_units,
     moment_of,
     only_currency,
     written_number,
 )
 from assistant.contrib.receipts.matching.name_pairs import NamePairs
+from assistant.contrib.receipts.matching.shapes import fields_of, table_of, with_header_named, with_named_columns
+from assistant.contrib.receipts.matching.sources import MISSING, Column, Fact, Place, Source, Table
 from assistant.contrib.receipts.matching.units import (
     DAY,
     NO_UNIT,
@@ -36,6 +40,7 @@ from assistant.contrib.receipts.matching.units import (
     length_of_field,
     unit_after,
     unit_of_field,
+    words_of,
 )
 from assistant.contrib.receipts.matching.values import Value, values_in
 
@@ -52,6 +57,10 @@ MAX_NAME_WORDS = 7
 MAX_DEPTH = 12
 # Places that are kept of one name.
 MAX_OF_NAME = 32
+# Words of fields whose texts are kinds of things, which answers translate.
+_OF_KINDS = frozenset(
+    {"status", "state", "type", "kind", "category", "priority", "level", "country", "unit", "language"}
+)
 # Of a number, before and behind the point.
 MAX_DIGITS = 30
 
@@ -59,114 +68,10 @@ MAX_DIGITS = 30
 LINK_FIELDS = frozenset({"url", "link", "href", "html_url", "web_url"})
 _ADDRESS = re.compile(r"(?:https?://|/(?!/))[^\s<>\"']{1,500}")
 
-# Of a column of a list, in place of the text that a row does not have.
-MISSING = "\0missing"
-
-SourceKind = Literal["tool", "passage", "message", "page", "instructions", "clock"]
 # A line of a text result that names one thing.
 _LINE = re.compile(r"^[ \t*•-]*[^\W\d][\w ]{1,30}:[ \t]*([^\W\d][^\n\d(,;:]{2,60})", re.MULTILINE)
 _PARTS = re.compile(r"[^\W\d_]{2,}")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where facts come from.
-
-    Attributes:
-        name: of the tool, or the title of the passage's document.
-        call_id: of the tool call.
-        id: of the passage or message.
-        number: by which the model was given the passage.
-    """
-
-    kind: SourceKind
-    name: str = ""
-    call_id: str = ""
-    id: str = ""
-    number: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One value of a source.
-
-    Attributes:
-        path: of the field in the tool's result, such as `orders.0.total`; "" in texts.
-        start, end: where it stands in a text.
-        unit: None if it is not known whether the number has one.
-        row: the number of the list in the run and of the row in it; None for what is no part of a row.
-    """
-
-    source: int
-    path: str = ""
-    start: int = 0
-    end: int = 0
-    number: Decimal | None = None
-    unit: Unit | None = None
-    day: date | None = None
-    row: tuple[int, int] | None = None
-
-    @property
-    def field(self) -> str:
-        """The name of the field, without numbers of places in lists."""
-        return next((part for part in reversed(self.path.split(".")) if not part.isdigit()), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a result a value stands; `scope` has the currency and the unit that objects around it name."""
-
-    source: int
-    path: str = ""
-    row: tuple[int, int] | None = None
-    scope: Mapping[str, str] = field(default_factory=dict)
-    depth: int = 0
-
-    def at(self, key: str) -> Place:
-        """Return the place of a field or an entry."""
-        return replace(self, path=f"{self.path}.{key}" if self.path else key, depth=self.depth + 1)
-
-    def fact(self, start: int = 0, end: int = 0) -> Fact:
-        """Return a fact that stands here, in texts between two characters."""
-        return Fact(self.source, self.path, start, end, row=self.row)
-
-
-@dataclass(slots=True)
-class Table:
-    """The rows of a list in a result: its numbers by column, and which rows have each text of a column.
-
-    Its grain is what of time they are of: `day` or `month`. Texts are in small letters; MISSING stands for no value,
-    and `\\0true` and `\\0false` for what is no text.
-    """
-
-    name: str
-    source: int
-    rows: int = 0
-    grain: str = ""
-    columns: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
-    texts: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The numbers of one field of a list.
-
-    Attributes:
-        list_name: of the list.
-        place: of the field among those of the list.
-        rows: of the list.
-        sums: of the first number, of the first two, and so on.
-        total: of all without their signs.
-    """
-
-    list_name: str
-    field: str
-    place: int
-    rows: int
-    facts: list[Fact]
-    sums: list[Decimal]
-    total: Decimal
 
 
 class Facts:
@@ -186,6 +91,8 @@ class Facts:
         self.moments: list[tuple[datetime, Fact]] = []
         self.numbers: list[tuple[Decimal, int, Fact]] = []
         self.bases: dict[str, list[tuple[Decimal, int, Fact]]] = defaultdict(list)
+        # Whole amounts by what they are if they are written in the smallest unit of their currency.
+        self.in_smallest_unit: dict[tuple[str, Decimal], list[Fact]] = defaultdict(list)
         self.days: dict[date, list[Fact]] = defaultdict(list)
         self.months: dict[tuple[int, int], list[Fact]] = defaultdict(list)
         self.minutes: dict[int, list[Fact]] = defaultdict(list)
@@ -226,12 +133,19 @@ class Facts:
         try:
             value = json.loads(content, parse_float=Decimal)
         except (ValueError, RecursionError):
-            self._text(number, content)
-            self._lines(content, Place(number))
-            return
+            value = self._read(content)
+            if not value:
+                self._text(number, content)
+                self._lines(content, Place(number))
+                return
         self.characters += len(content)
         scope = {"currency": code} if (code := only_currency(value)) else {}
         self._value(value, Place(number, scope=scope))
+
+    def _read(self, text: str) -> list[dict[str, str]] | dict[str, str]:
+        """Return the rows or the fields that a text of lines has; nothing of others."""
+        text = text[: MAX_CHARACTERS - self.characters]
+        return table_of(text) or fields_of(text)
 
     def _text(self, source: int, text: str) -> None:
         if self.is_full:
@@ -287,7 +201,8 @@ class Facts:
         elif isinstance(value, str):
             self._leaf_text(value, place)
 
-    def _object(self, value: dict[str, Any], place: Place) -> None:
+    def _object(self, value: Mapping[str, Any], place: Place) -> None:
+        value = with_named_columns(value)
         scope = dict(place.scope)
         for key, one in value.items():
             if isinstance(one, str) and len(one) <= 20 and (name := SCOPES.get(key.casefold())):
@@ -302,6 +217,7 @@ class Facts:
             inner = replace(place.at(key), scope=scope)
             if table is not None:
                 inner = replace(inner, row=(table, row))
+            self._key(key, inner)
             # "p95" is said of the field of that name.
             if any(sign.isdigit() for sign in key):
                 for word in {key.casefold(), *key.casefold().split("_")}:
@@ -313,7 +229,16 @@ class Facts:
                     insort(self.bases[length[1].dimension], (length[1].base(length[0]), self.count, said))
             self._value(one, inner)
 
+    def _key(self, key: str, place: Place) -> None:
+        """Index what the name of a field is a value of: a day, or somebody's name."""
+        if (moment := moment_of(key)) is not None:
+            self._moment(moment, place.fact(), is_day=len(key) == 10)
+        elif key[:1].isupper() and len(key) <= MAX_NAME:
+            self._words_and_values(key, place)
+            self._name(key, place)
+
     def _list(self, value: list[Any], place: Place) -> None:
+        value = with_header_named(value)
         if are_passages(value):
             for passage in value:
                 self._passage(passage)
@@ -344,10 +269,25 @@ class Facts:
             # Who writes "212.50" as a text beside a currency writes an amount.
             unit = currency(str(place.scope["currency"]).upper())
         fact = Fact(place.source, place.path, number=number, unit=unit, row=place.row)
+        if not is_text and number == int(number):
+            fact = self._counted(fact, str(place.scope.get("currency", "")))
         self._number(fact)
         if fact.row is not None:
             self.tables[fact.row[0]].columns[fact.field].append(fact)
         self.siblings[fact.source, fact.path.rpartition(".")[0]].append(fact)
+
+    def _counted(self, fact: Fact, code: str) -> Fact:
+        """Index the moment that a whole number is, and return it as an amount if it is one in the smallest unit."""
+        assert fact.number is not None  # noqa: S101 - the caller asks  # nosec B101
+        if (moment := counted_moment(fact.field, fact.number)) is not None:
+            self._moment(moment, Fact(fact.source, fact.path, row=fact.row), is_day=False)
+        if fact.unit is None or not fact.unit.dimension.startswith("currency:") or not code:
+            return fact
+        amount = replace(fact, number=in_major_units(fact.number, code))
+        if code.islower():
+            return amount
+        self.in_smallest_unit[fact.unit.dimension, abs(amount.number or Decimal(0))].append(fact)
+        return fact
 
     def _leaf_text(self, text: str, place: Place) -> None:
         stripped = text.strip()
@@ -368,6 +308,9 @@ class Facts:
         moment = moment_of(stripped)
         if moment is not None:
             self._moment(moment, place.fact(), is_day=len(stripped) == 10)
+            return
+        if "\n" in stripped and (value := self._read(stripped)):
+            self._value(value, place)
             return
         self._words_and_values(stripped, place)
         self._lines(stripped, place)
@@ -434,6 +377,22 @@ class Facts:
     def number_fields(self) -> frozenset[str]:
         """The names of fields with numbers, in small letters, once everything is indexed."""
         return frozenset(fact.field.casefold() for _number, _count, fact in self.numbers)
+
+    @cached_property
+    def number_words(self) -> frozenset[str]:
+        """The words of the names of fields with numbers, without the ending of a plural, once everything is indexed."""
+        return frozenset(
+            word.rstrip("s")
+            for _number, _count, fact in self.numbers
+            for word in (words_of(fact.field) if fact.path else ())
+            if len(word) > 3
+        )
+
+    @cached_property
+    def fields_with_names(self) -> frozenset[str]:
+        """The words of the names of fields that hold names, but for those of kinds, once everything is indexed."""
+        found = {fact.field for names in self.names.values() for several in names.values() for fact in several}
+        return frozenset(word for field in found for word in words_of(field)) - _OF_KINDS
 
     @cached_property
     def international(self) -> dict[str, list[Fact]]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+
+from babel.numbers import get_currency_precision
+
+from assistant.contrib.receipts.matching.units import words_of
 
 # Fields that say the currency or the unit of what stands beside and below them.
 SCOPES = {
@@ -43,6 +47,29 @@ def moment_of(text: str) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
+
+
+# Words of fields that hold moments, as seconds or milliseconds since 1970: those of this century.
+_MOMENTS = frozenset(
+    {
+        "created", "updated", "modified", "at", "on", "time", "timestamp", "ts", "date", "start", "end", "due",
+        "expires", "since", "until", "from", "to", "seen", "paid", "sent", "closed", "opened",
+    }
+)  # fmt: skip
+_SECONDS = (Decimal(946_684_800), Decimal(4_102_444_800))
+
+
+def counted_moment(field: str, number: Decimal) -> datetime | None:
+    """Return the moment that a field holds as a number since 1970, such as `created`; None if it holds none."""
+    if number != int(number) or not _MOMENTS & set(words_of(field)):
+        return None
+    seconds = number / 1000 if number > _SECONDS[1] else number
+    return datetime.fromtimestamp(float(seconds), UTC) if _SECONDS[0] <= seconds <= _SECONDS[1] else None
+
+
+def in_major_units(number: Decimal, code: str) -> Decimal:
+    """Return an amount that is written in the smallest unit of its currency, as card payments are: 129 of 12900."""
+    return number.scaleb(-get_currency_precision(code.upper()))
 
 
 def only_currency(value: Any) -> str:

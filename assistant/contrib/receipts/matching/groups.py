@@ -8,7 +8,8 @@ from datetime import datetime
 from itertools import combinations, islice
 from typing import Literal
 
-from assistant.contrib.receipts.matching.facts import MISSING, Fact, Facts, Table
+from assistant.contrib.receipts.matching.facts import Facts
+from assistant.contrib.receipts.matching.sources import MISSING, Fact, Table
 
 # Texts by which the rows of one column are divided, and groups of one run.
 MAX_GROUPS = 20

@@ -14,13 +14,14 @@ from typing import Literal
 
 from assistant.contrib.receipts.matching import weekdays, words
 from assistant.contrib.receipts.matching.derived import Derivations
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.names import known_names, unknown_names
 from assistant.contrib.receipts.matching.one_row import of_one_row
 from assistant.contrib.receipts.matching.prose import masked
 from assistant.contrib.receipts.matching.rounding import range_of
-from assistant.contrib.receipts.matching.said_fields import SaidFields, of_field_before, of_said_field
+from assistant.contrib.receipts.matching.said_fields import SaidFields, of_field_before, of_field_behind, of_said_field
 from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.spans import ends
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.suppositions import SUPPOSED, with_suppositions, without_examples
@@ -45,6 +46,8 @@ _COUNTS = frozenset(
         "customer", "id", "total_found",
     }
 )  # fmt: skip
+
+_HALF = Decimal("0.5")
 
 Reason = Literal["", "not_found", "other_row"]
 
@@ -83,7 +86,7 @@ def marks_of(answer: str, facts: Facts, steps: Steps | None = None) -> list[Mark
     found = list(_marks(prose, facts, language, steps))[:MAX_VALUES]
     found = _whole_lengths(found, prose, facts, steps)
     said = SaidFields(prose, facts)
-    found = [of_field_before(of_said_field(mark, said), prose, facts) for mark in found]
+    found = [of_field_behind(of_field_before(of_said_field(mark, said), prose, facts), prose, facts) for mark in found]
     found = weekdays.checked(found, prose, facts, steps, said)
     found, derivations = _derived(found, prose, facts, steps)
     found = _computed_again(of_one_row(found, prose, facts), derivations)
@@ -213,6 +216,8 @@ def _numbers(value: Value, facts: Facts, steps: Steps) -> Iterator[Fact]:
                     break
         if value.unit is not NO_UNIT:
             yield from _converted(value, number, facts, steps)
+        if value.decimals > 0:
+            yield from facts.in_smallest_unit.get((value.unit.dimension, abs(number)), ())
         yield from _years(value, number, facts, steps)
 
 
@@ -257,7 +262,9 @@ def _fits(value: Value, number: Decimal, fact: Fact, facts: Facts) -> bool:
         if value.unit is NO_UNIT and shown < MIN_ROUNDED and fact.unit is not None and not value.decimals:
             # "Seven" is not said of 6.5 days.
             return False
-        if value.is_word:
+        # Who reads 5.5 says so, and not "6".
+        is_half = other % 1 == _HALF and shown < 10 and value.decimals == 0
+        if value.is_word or (is_half and not value.is_about):
             return False
     return _unit_fits(value, fact, facts)
 
@@ -384,7 +391,7 @@ def _computed(place: int, mark: Mark, derivations: Derivations, shown: Shown, ro
         mark = replace(mark, facts=tuple(fact for fact in mark.facts if not (fact.path and fact.end)))
         if not mark.facts:
             return replace(mark, reason="not_found")
-    if derivations.counts.is_of_subject(place, mark.value):
+    if derivations.counts.is_of_subject(place, mark.value) and not derivations.counts.is_in_row_of_subject(mark):
         # "Iris has three of them" is said of her rows, and of no number in them.
         counts = derivations.counts.of(place, mark.value)
         of_subject = next((one for one in counts if one[1] == mark.value.numbers[0]), None)

@@ -6,9 +6,10 @@ import re
 from functools import cached_property
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.operands import Operand, is_amount, operand_of
 from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.values import Value
 
 # Rows that a sentence shows of which all numbers are computed with, those numbers, and the rows of a short list.

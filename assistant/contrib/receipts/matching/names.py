@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from assistant.contrib.receipts.matching.facts import WORD, Fact, Facts
+from assistant.contrib.receipts.matching.facts import WORD, Facts
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.values import Value
 from assistant.contrib.receipts.matching.words import common_words, language_of, months, weekdays
@@ -35,6 +36,10 @@ _PICTURE = "[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u20e3\U0001f000-\U000
 _SENTENCE_END = re.compile(rf"(?:^|[.!?:;|\n>(\[\"„“”*_#-]|\d[.)]|{_PICTURE})\s*(?:[\u2190-\u21ff•]\s*)?[*_\"„“(\[]*$")
 _ADJECTIVE = re.compile(r"\w{4,}(?:e|en|es|em)")
 _GAP = re.compile(r"[ \u00a0](?:[A-Z]\. ?)?|-| & ")
+# Before and behind the value of a field in a line, or in the second column of a table.
+_LABEL = re.compile(r"(?:^|\n)[ \t>*+|-]*([^\W\d][\w ]{1,30})(?:\**:|[ \t]*\|)[ \t*]+$")
+# The headings of a table are no values.
+_WHOLE = re.compile(r"[*]*[ \t]*(?:$|[\n,(]|\|[ \t]*(?:$|\n(?![ \t|:]*-)))")
 
 
 # Words of one name.
@@ -160,13 +165,22 @@ def _name(prose: str, run: list[re.Match[str]], facts: Facts, language: str) -> 
     if any(_is_known(word[0], facts) for word in run):
         yield from _half_wrong(prose, run, facts)
         return
+    is_labelled = _is_value_of_named_field(prose, before, run[-1].end(), facts)
     is_long = len(run) > 1
-    is_marked = language == "en" and not is_first and len(run[0][0]) > 2
+    is_marked = (is_labelled or (language == "en" and not is_first)) and len(run[0][0]) > 2
     if is_long or titled or is_marked:
         start = run[0].start()
         end = run[-1].end()
         text = prose[start:end]
         yield Value("name", start, end, text, token=text.casefold())
+
+
+def _is_value_of_named_field(prose: str, start: int, end: int, facts: Facts) -> bool:
+    """Whether a line or a row of a table says of a field with names that this is its value: "City: Linz"."""
+    label = _LABEL.search(prose, max(0, start - 60), start)
+    if label is None or not _WHOLE.match(prose, end):
+        return False
+    return bool({word.casefold() for word in WORD.findall(label[1])} & facts.fields_with_names)
 
 
 def _half_wrong(prose: str, run: list[re.Match[str]], facts: Facts) -> Iterator[Value]:

@@ -8,8 +8,9 @@ from decimal import Decimal
 from functools import cache
 from itertools import combinations, islice, product
 
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.groups import Group, groups_of
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import NO_UNIT, Unit, is_rate, per_of, words_of
 

@@ -15,7 +15,12 @@ _NUMBER = re.compile(r"[\d.]+")
 _INLINE_CODE = re.compile(r"(`+)[^`\n]{1,2000}\1")
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}(?:\s+\"[^\"\n]{0,300}\")?\)")
 _URL = re.compile(r"\b(?:https?|ftp|mailto):[^\s<>)\]|]+", re.IGNORECASE)
-_FORMULA = re.compile(r"\$\$.+?\$\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+# As assistant/markdown/formulas.py finds them, which says when a dollar sign is one of currency.
+_FORMULA = re.compile(
+    r"\$\$.+?\$\$|\\\(.+?\\\)|\\\[.+?\\\]"
+    r"|(?<![A-Za-z0-9_$])\$(?![\s$])(?:[^$\\\n]|\\[^\n]){1,500}(?<!\s)\$(?![A-Za-z0-9_$])",
+    re.DOTALL,
+)
 _STEP = re.compile(
     r"\b(?:step|option|part|point|figure|version|chapter|question"
     r"|schritt|punkt|teil|kapitel|abbildung|frage)[ \u00a0]\d{1,2}\b",

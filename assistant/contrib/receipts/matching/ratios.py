@@ -8,8 +8,9 @@ from decimal import Decimal, DivisionByZero, InvalidOperation
 from itertools import islice, permutations, product
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Column, Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.sources import Column, Fact
 from assistant.contrib.receipts.matching.units import NO_UNIT, PERCENT, Unit, are_alike
 from assistant.contrib.receipts.matching.values import Value, values_in
 

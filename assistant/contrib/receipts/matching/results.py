@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from assistant.contrib.receipts.matching.facts import Fact
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import CENTS, NO_UNIT, PERCENT, Unit
 from assistant.contrib.receipts.matching.values import Value
 

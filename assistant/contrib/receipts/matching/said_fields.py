@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import words_of
 from assistant.contrib.receipts.matching.values import Value
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MAX_BEFORE = 30
 MAX_MOMENTS = 200
 _WORD_BEFORE = re.compile(r"\b([^\W\d_]{4,30})[ \u00a0]$")
+_WORDS_BEHIND = re.compile(r"(?:[ \u00a0][^\W\d_]+){1,3}")
 _BREAK = re.compile(r"[,;\n|]|[.!?](?=\s)|\b(?:and|und)\b", re.IGNORECASE)
 # What is said, and words of the names of fields that hold it.
 _FIELDS = {
@@ -26,6 +28,7 @@ _FIELDS = {
     r"placed|ordered|bestellt": {"placed", "ordered", "bestellt"},
     r"paid|bezahlt": {"paid", "bezahlt"},
     r"delivered|geliefert|zugestellt": {"delivered", "geliefert", "zugestellt"},
+    r"expected|arriv(?:es?|ing)|erwartet": {"eta", "expected", "arrival", "arrives", "erwartet", "delivery"},
     r"starts?|begins?|beginnt": {"start", "starts", "begin", "begins", "beginn"},
     r"ends?|endet": {"end", "ends", "ende"},
 }
@@ -92,6 +95,39 @@ def of_field_before(mark: Mark, prose: str, facts: Facts) -> Mark:
     said = before[1].casefold()
     fitting = tuple(fact for fact in mark.facts if not fact.path or said in words_of(fact.field))
     return replace(mark, facts=fitting, reason="" if fitting else "not_found")
+
+
+def of_field_behind(mark: Mark, prose: str, facts: Facts) -> Mark:
+    """Take from a small number what its object has another field for, behind it: "7 are reserved" of 7 in stock."""
+    if not mark.value.is_small_count or not mark.facts or not all(fact.path for fact in mark.facts):
+        return mark
+    behind = _WORDS_BEHIND.match(prose, mark.value.end)
+    said = {_stem(word) for word in behind[0].casefold().split()} & facts.number_words if behind else set()
+    if not said:
+        return mark
+    fitting = tuple(fact for fact in mark.facts if _is_of(said, fact) or not _has_other(said, fact, facts))
+    return replace(mark, facts=fitting, reason="" if fitting else "not_found")
+
+
+def _is_of(said: set[str], fact: Fact) -> bool:
+    return bool(said & {_stem(word) for word in _counted_by(fact)})
+
+
+def _has_other(said: set[str], fact: Fact, facts: Facts) -> bool:
+    return any(_is_of(said, other) for other in facts.siblings.get(_object(fact), ()))
+
+
+def _counted_by(fact: Fact) -> tuple[str, ...]:
+    """Return the words of a fact's field, and of what is above it if it counts that: `requests.total`."""
+    own = words_of(fact.field)
+    if not {"count", "total", "found", "number"} & set(own):
+        return own
+    above = [part for part in fact.path.split(".")[:-1] if not part.isdigit()]
+    return (*own, *words_of(above[-1])) if above else own
+
+
+def _stem(word: str) -> str:
+    return word.rstrip("s")
 
 
 def _object(fact: Fact) -> tuple[int, str]:

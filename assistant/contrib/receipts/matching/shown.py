@@ -9,8 +9,9 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.prose import sentences
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.matching.units import words_of as field_words
 from assistant.contrib.receipts.matching.values import Value

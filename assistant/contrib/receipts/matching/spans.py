@@ -8,9 +8,10 @@ from decimal import Decimal
 from itertools import combinations, islice, product
 
 from assistant.contrib.receipts.matching import words
-from assistant.contrib.receipts.matching.facts import Fact, Facts
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.said_fields import SaidFields
 from assistant.contrib.receipts.matching.shown import Shown
+from assistant.contrib.receipts.matching.sources import Fact
 from assistant.contrib.receipts.matching.units import DAY
 from assistant.contrib.receipts.matching.values import Value
 

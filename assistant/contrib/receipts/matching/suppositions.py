@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Of a mark while others are computed of it.
 SUPPOSED = "supposed"
+# Characters between a day of the week and its date.
+MAX_TO_DATE = 12
 
 
 def with_suppositions(marks: Sequence[Mark], prose: str) -> list[Mark]:
@@ -57,14 +59,24 @@ def _is_few(value: Value) -> bool:
 def without_examples(marks: list[Mark], prose: str) -> list[Mark]:
     """Leave out what a sentence makes up as an example: nobody takes it for something that was looked up."""
     made_up = [(start, end) for start, end in clauses(prose) if words.EXAMPLE.search(prose, start, end)]
+    # "Nobody came on Thursday" is said of a day that has no row.
+    empty = [(start, end) for start, end in clauses(prose) if words.NOBODY.search(prose, start, end)]
     return [
         mark
         for mark in marks
         if mark.reason != "not_found"
         or not (
-            _is_within(mark, made_up) or words.NEGATED.search(prose, max(0, mark.value.start - 24), mark.value.start)
+            _is_within(mark, made_up)
+            or (mark.value.kind == "weekday" and _is_within(mark, empty) and not _has_date(mark, marks))
+            or words.NEGATED.search(prose, max(0, mark.value.start - 24), mark.value.start)
         )
     ]
+
+
+def _has_date(mark: Mark, marks: Sequence[Mark]) -> bool:
+    """Whether a day of the week stands before a date, with which it has to agree."""
+    place = mark.value.end
+    return any(other.value.kind == "date" and 0 <= other.value.start - place <= MAX_TO_DATE for other in marks)
 
 
 def _is_within(mark: Mark, places: list[tuple[int, int]]) -> bool:

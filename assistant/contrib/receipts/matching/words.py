@@ -128,6 +128,8 @@ NEGATED = re.compile(
     r"\b(?:not|instead of|rather than|first said|said|nicht|statt|anstatt|anstelle von|ursprünglich)\s+(?:[€$£])?$",
     re.IGNORECASE,
 )
+# What says that there is none.
+NOBODY = re.compile(r"\b(?:nobody|no one|nothing|none|no|niemand|nichts|keine?[rnms]?)\b", re.IGNORECASE)
 # Before a number of which one is a part.
 ONE_IN = re.compile(
     r"\b\d+ (?:in|out of) $|\b(?:one|1) (?:in|out of|of)(?: every)? $|\b(?:jede[rs]?|every) $", re.IGNORECASE

@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assistant.contrib.receipts.matching.claims import Claim, Done, claims_of, has_verb
-from assistant.contrib.receipts.matching.facts import Fact, Facts, Source
+from assistant.contrib.receipts.matching.facts import Facts
 from assistant.contrib.receipts.matching.matching import MAX_ANSWER, MAX_SOURCES, MAX_VALUES, Mark, marks_of
 from assistant.contrib.receipts.matching.prose import masked, unoffered_citations
+from assistant.contrib.receipts.matching.sources import Fact, Source
 from assistant.contrib.receipts.matching.steps import Steps
 from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
@@ -85,21 +86,25 @@ def make_receipt(
     if any(one.text in (one.source_id, one.source) for one in citations):
         # The provider has read more than it shows.
         marks = [mark for mark in marks if mark.get("reason") != "not_found"]
-    marks += _unoffered(answer, facts, messages, searches)
+    marks += _unoffered(answer, facts, messages, searches, len(citations))
     marks.sort(key=lambda mark: int(mark["start"]))
     actions = [_action(claim) for claim in claims_of(answer, calls, facts.words)]
     return MadeReceipt(marks, actions, steps.count)
 
 
 def _unoffered(
-    answer: str, facts: Facts, messages: Sequence[Message], searches: AbstractSet[str]
+    answer: str, facts: Facts, messages: Sequence[Message], searches: AbstractSet[str], cited: int
 ) -> list[dict[str, Any]]:
     """Return the marks of citations that name a number under which the model was given no passage.
 
     None if it was given no passages and has looked for none: brackets are something else then. Nor if files were
     attached, whose passages have numbers that only the run knows.
+
+    Args:
+        cited: how many sources the provider itself names; their numbers are counted from 1.
     """
     offered = {source.number for source in facts.sources if source.kind == "passage" and source.number}
+    offered |= {str(number + 1) for number in range(cited)}
     has_files = any(not file.is_image for message in messages for file in message.attachments)
     has_searched = any(call.name in searches for message in messages for call in message.tool_calls)
     if has_files or not (offered or has_searched):

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - sentences
 """Answers as an assistant writes them after one to three calls: mostly values that were looked up, now and then a sum or a count.
 
-Sets of forty over fresh rows and documents of a shop and of host projects, a quarter German. Each was written and
+Sets of forty and of thirty over fresh rows and documents of a shop and of host projects, a quarter German. Each was written and
 counted before the matching was changed by it; docs/receipts.md has the figures. `[[a||b]]` says a; b is one change that
 may be planted there.
 """
@@ -174,5 +174,36 @@ ANSWERS: list[tuple[str, str]] = [
     ("g-week", "In three days there were [[40||44]] orders worth [[$9,514.25||$9,541.25]]; Tuesday was the weakest with nine."),
     ("g-week", "On Monday we sold for [[$3,120.50||$3,210.50]], so [[$1,132.50||$1,123.50]] more than on Tuesday."),
     ("g-week", "Am Montag kamen [[14||16]] Bestellungen herein, am Dienstag [[neun||acht]]."),
+    # Written over results of other shapes, and counted when those of the fourth were mended.
+    ("h-orders", "Two orders of Brightwater Rowing are on their way:\n\n- **[[10644||10464]]** with DHL ([[JD0146000098||JD0146000089]]), 3 parcels, expected tomorrow\n- **10631** with GLS (GL7730214), one parcel, expected on [[Wednesday||Thursday]]\n\nTogether they are worth [[€508.20||€580.20]]."),
+    ("h-orders", "The larger one, 10644, was placed a week ago and should arrive on [[17 March||19 March]]. It comes to [[€417.60||€471.60]] including [[€69.60||€96.60]] tax."),
+    ("h-orders", "Unterwegs sind zwei Bestellungen mit insgesamt [[vier||fünf]] Paketen: 10644 vom 9. März ([[417,60 €||416,70 €]]) und [[10631||10613]] vom 5. März (90,60 €)."),
+    ("h-table", "| Tent | Store | In stock | Reserved |\n|---|---|---|---|\n| Tarn 2 | Graz | [[14||11]] | 3 |\n| Tarn 2 | Linz | 5 | [[4||2]] |\n| Tarn 4 | Graz | 0 | 0 |\n| Tarn 4 | Linz | [[7||9]] | 1 |"),
+    ("h-table", "Tarn 4 is sold out in Graz, but Linz has [[seven||five]], one of them reserved. Of Tarn 2 there are [[19||21]] in both stores together, of which [[7||8]] are reserved."),
+    ("h-table", "In Linz sind vom Tarn 2 noch [[5||8]] Stück da, 4 davon reserviert. Damit liegt der Bestand unter der Meldegrenze von [[6||9]]."),
+    ("h-charges", "This month there were three payments: [[€129.00||€192.00]] on [[12 March||13 March]] went through, [[€45.50||€54.50]] on 6 March was declined, and €239.00 on [[2 March||4 March]] was refunded."),
+    ("h-charges", "The failed one is [[ch_7Gx9||ch_7Gx6]] over €45.50; the card was declined. Receipts go to [[billing@lumen-studio.example||billing@lumen-studios.example]]."),
+    ("h-charges", "Erfolgreich waren zwei Zahlungen, [[129,00 €||219,00 €]] und [[239,00 €||293,00 €]]; die zweite wurde erstattet."),
+    ("h-graph", "[[Nine||Twelve]] pull requests are open. The oldest of the three I can see is [[#1466||#1446]] by [[Taras Koval||Taras Kovac]], from 24 February; it removes [[940||904]] lines."),
+    ("h-graph", "- #1482 Cache the price list (Taras Koval, [[10 March||11 March]], +214 −[[37||73]])\n- #1479 Fix the cart on small screens ([[Maisie White||Maisie Wright]], 6 March, +58 −61)\n- #1466 Drop the old checkout (Taras Koval, 24 February, +12 −940)\n\nSix more are not shown."),
+    ("h-graph", "Taras Koval has [[two||three]] of these, Maisie White one. #1466 has been open for almost three weeks and waits for [[three||four]] reviews."),
+    ("h-invoice", "Not completely. Of [[€2,580.00||€2,850.00]], €1,000.00 was paid on [[4 March||6 March]], so [[€1,580.00||€1,850.00]] is still open. It was due on 2 March, two weeks ago."),
+    ("h-invoice", "Invoice RE-2026-0187 to [[Hotel Seeblick||Hotel Seeblitz]] (no. [[448||484]]) is dated 16 February and was due after [[14 days||30 days]]. One reminder went out on [[9 March||11 March]]."),
+    ("h-invoice", "Die Rechnung über [[2.150,00 €||2.510,00 €]] netto zuzüglich [[430,00 €||340,00 €]] Umsatzsteuer ist seit dem [[2. März||12. März]] fällig. Eine Mahnung wurde bereits verschickt."),
+    ("h-hours", "In week 11 the team logged [[28.5||25.8]] hours: Ola Berg [[15.5||14.5]] and Nina Petrov 13. Overall [[87.5||78.5]] of 120 hours are used, so 32.5 are left."),
+    ("h-hours", "Nina Petrov worked [[4||6]] hours on Monday, [[3.5||5.3]] on Tuesday and 5.5 on [[Friday||Thursday]]. Nobody logged anything on Thursday."),
+    ("h-rules", "A day ticket is [[€13.50||€15.30]] ([[€9||€7]] for members). A block of ten costs [[€115||€151]] and stays valid for [[a year and a half||two and a half years]] [41.1]."),
+    ("h-rules", "Children under [[14||12]] have to come with an adult, who may supervise up to [[three||five]]. Under [[six||four]] they get in free [41.2]."),
+    ("h-rules", "The next beginners' course starts on [[7 April||17 April]]: four evenings of [[two||three]] hours for [[€98||€89]], shoes included. There are [[8||12]] places [41.3]. We're open from Tuesday to Friday, 14:00 to [[22:00||21:00]]."),
+    ("h-rules", "Montags ist die Halle geschlossen, dienstags bis freitags ist von 14 bis [[22||23]] Uhr offen, am Wochenende von [[9||10]] bis 20 Uhr. Leihschuhe kosten [[4 €||6 €]], ein Gurt 3,50 €."),
+    ("h-fleet", "Three vans are due. The first is [[LL-204 KT||LL-240 KT]] (Goran Ilić), on [[31 March||30 March]], so in [[15||13]] days. LL-377 BX follows on 20 April and has no driver."),
+    ("h-fleet", "Auto Haider has two free slots: Thursday, [[19 March||20 March]], at 8:00 and Tuesday, 24 March, at [[13:30||14:30]]. An inspection takes an hour and a half."),
+    ("h-fleet", "| Kennzeichen | Kilometer | Fällig |\n|---|---|---|\n| LL-204 KT | [[148.230||148.320]] | 31.03.2026 |\n| LL-377 BX | 61.904 | [[20.04.2026||24.04.2026]] |\n| LL-519 AC | [[99.870||98.970]] | 12.05.2026 |"),
+    ("h-survey", "Of 640 guests [[176||167]] answered ([[27.5 %||25.7 %]]). The average rating rose from 4.1 to [[4.3||4.6]]. [[92||29]] gave five stars."),
+    ("h-survey", "Breakfast was mentioned [[61||68]] times, mostly positively ([[54||45]]). Wi-Fi is the weak spot: only [[9||19]] of 38 mentions were positive."),
+    ("h-csv", "Four children are registered. [[Emma Sørli||Emma Sörensen]] and Theo Klein haven't paid yet, €[[290||280]] together. Group A has [[two||three]] children, group B two."),
+    ("h-csv", "Noor Haddad (10) pays a reduced fee of [[130.50||103.50]]; the others pay [[145.00||154.00]]. The youngest is [[Theo Klein||Luca Marin]], who is eight."),
+    ("h-project", "Your device WX-5521 in [[Greenhouse 2||Greenhouse 3]] was last seen today at [[6:12||7:12]]. It measures [[21.6 °C||26.1 °C]], 63 % humidity and [[812||821]] ppm CO₂. The battery is at [[41 %||14 %]]."),
+    ("h-project", "Seit gestern, [[23:40||22:14]] Uhr, meldet das Gerät zu hohe Luftfeuchtigkeit (A17). Die Firmware ist [[3.8.2||3.2.8]], der Akku bei [[41 Prozent||44 Prozent]]."),
 ]
 # fmt: on

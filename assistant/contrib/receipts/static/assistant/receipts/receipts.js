@@ -111,6 +111,8 @@ class Card {
   constructor() {
     this.element.addEventListener("pointerenter", () => clearTimeout(this.#timer));
     this.element.addEventListener("pointerleave", () => this.hideSoon());
+    this.element.addEventListener("focusin", () => clearTimeout(this.#timer));
+    this.element.addEventListener("focusout", () => this.hideSoon());
     // Before the widget, which closes its panel: one thing at a time.
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.#escape(event), true);
     document.addEventListener("pointerdown", (event) => event.composedPath()[0].closest?.(".receipt, .receipt-card") || this.hide());
@@ -133,10 +135,16 @@ class Card {
     this.element.style.top = `${isBelow ? place.bottom + 6 : place.top - height - 6}px`;
   }
 
+  /** Move the focus to what can be opened in the card. Escape leads back to the mark. */
+  enter() {
+    this.element.querySelector("a, button, summary")?.focus();
+  }
+
   #escape(event) {
     if (this.element.hidden) return;
     event.stopPropagation();
-    this.hide();
+    if (this.element.contains(this.element.getRootNode().activeElement)) this.#mark.focus();
+    else this.hide();
   }
 
   hideSoon() {
@@ -212,6 +220,12 @@ function wrap(range, mark, content) {
   span.addEventListener("focus", show);
   span.addEventListener("blur", () => card.hideSoon());
   span.addEventListener("click", show);
+  span.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    show();
+    card.enter();
+  });
   return span;
 }
 
