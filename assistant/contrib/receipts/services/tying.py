@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
@@ -33,13 +33,10 @@ from assistant.services.tenancy.end_users import are_identified, is_end_user
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Tool
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 # How long a run whose answer is written waits for its receipt, in seconds, and for it to be stored.
 SECONDS = 5.0
-# Characters of the answer and of what was looked up, together, from which on the work is done in a thread.
-INLINE_CHARACTERS = 6_000
 # Calls of a conversation that are read, the newest.
 MAX_CALLS = 200
 
@@ -91,16 +88,15 @@ class Receipts(RunExtension[None]):
     async def _made(
         self, answer: str, conversation: Sequence[Message], citations: Sequence[Citation], steps: Steps
     ) -> MadeReceipt:
-        size = len(answer) + sum(len(message.content) for message in conversation)
         has_sources = has_looked_up(conversation) or citations
-        if not has_sources and not await _worked_out(len(answer), partial(claims_of, answer, self._changing)):
+        if not has_sources and not await asyncio.to_thread(claims_of, answer, self._changing):
             return MadeReceipt([], [])
         calls = await in_database(calls_of, key=self.key, descriptions=self.descriptions, read_only=self.read_only)
         if not has_sources:
-            make = partial(receipt_of_claims, answer, calls=calls, tools=self._changing)
-            return await _worked_out(len(answer), make)
+            return await asyncio.to_thread(receipt_of_claims, answer, calls=calls, tools=self._changing)
         now = timezone.now().astimezone(ZoneInfo(self.timezone))
-        make = partial(
+        # Even of a short answer it is too much for the event loop.
+        return await asyncio.to_thread(
             make_receipt,
             answer,
             messages=conversation,
@@ -110,7 +106,6 @@ class Receipts(RunExtension[None]):
             citations=citations,
             steps=steps,
         )
-        return await _worked_out(size, make)
 
     @property
     def _changing(self) -> list[Done]:
@@ -132,11 +127,6 @@ class Receipts(RunExtension[None]):
             {**mark, "sources": [titled(source, self.titles) for source in mark["sources"]]} for mark in receipt.marks
         ]
         return for_visitors({**value, "marks": marks})
-
-
-async def _worked_out(size: int, work: Callable[[], T]) -> T:
-    """Return what is computed of so many characters: here if they are few, else in a thread."""
-    return work() if size <= INLINE_CHARACTERS else await asyncio.to_thread(work)
 
 
 def receipts_of(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]) -> Sequence[Receipts]:
