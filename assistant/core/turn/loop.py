@@ -69,10 +69,10 @@ def take_up(plan: Plan, transcript: Transcript, limiter: CallLimiter) -> tuple[S
         TurnFailed: two calls have the same id.
     """
     made = not_superseded(transcript.messages)
-    if not made and plan.messages and plan.messages[-1].role == "user":
-        return plan.messages, NO_CALLS
     conversation = (*plan.messages, *made)
     calls = unanswered_calls(conversation)
+    if not calls and not made:
+        return conversation, NO_CALLS
     if len({call.id for call in calls}) < len(calls):
         raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
     for call in answered_calls(made):
