@@ -42,6 +42,7 @@ from assistant.contrib.row_level_security.defaults import ASSISTANT_ROW_LEVEL_SE
 from assistant.contrib.sent_requests.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import *  # noqa: E402, F403
 from assistant.contrib.sign_in.defaults import ASSISTANT_OIDC_ISSUER, ASSISTANT_SECOND_FACTOR  # noqa: E402
+from assistant.contrib.sources.defaults import *  # noqa: E402, F403
 from assistant.contrib.telemetry.defaults import *  # noqa: E402, F403
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
 from assistant.contrib.titles.defaults import *  # noqa: E402, F403
@@ -122,6 +123,7 @@ INSTALLED_APPS = [
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
     "assistant.contrib.gaps",
+    "assistant.contrib.sources",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.data_exports",

@@ -23,6 +23,7 @@ PANEL = (
     "assistant/contrib/panel/",
     "assistant/contrib/collections/",
     "assistant/contrib/gaps/",
+    "assistant/contrib/sources/",
     "assistant/contrib/data/admin/",
     "assistant/contrib/data/models.py",
     "assistant/contrib/data/templates/",

@@ -17,6 +17,7 @@ class GapsConfig(OptionalApp):
         from assistant.contrib.gaps.services import changes, retention
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.labels import label_with
+        from assistant.services.knowledge.source_changes import listen_with
         from assistant.services.knowledge.trust import doubt_with
         from assistant.services.tenancy.scopes import add_rules, add_scope
 
@@ -24,6 +25,7 @@ class GapsConfig(OptionalApp):
         add_rules(rest=scopes.REST)
         label_with("assistant.contrib.gaps.services.labels.labels_of")
         doubt_with("assistant.contrib.gaps.services.doubts.doubted_documents")
+        listen_with("assistant.contrib.gaps.services.changes.order_check")
         jobs.handled_in("assistant.contrib.gaps.services.recording")
         jobs.handled_in("assistant.contrib.gaps.services.checking")
         retention.register()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -26,6 +26,7 @@ class SourceChanges(Protocol):
 
 
 _known: list[str] = []
+_listeners: list[str] = []
 
 
 def tell_changes_with(changes: str) -> None:
@@ -38,3 +39,19 @@ def older_than_source(tenant_id: int) -> Iterator[Outdated]:
     """Yield the documents of a tenant that are older than what they come from."""
     for name in _known:
         yield from cast(SourceChanges, import_string(name))(tenant_id)
+
+
+def listen_with(listener: str) -> None:
+    """Have a function called with a tenant's id when documents may have become older than their sources.
+
+    Args:
+        listener: its dotted name, which is imported when it is first called.
+    """
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+def announce(tenant_id: int) -> None:
+    """Tell those who listen that a tenant's sources were looked at."""
+    for name in _listeners:
+        cast(Callable[[int], object], import_string(name))(tenant_id)

@@ -106,6 +106,7 @@ INSTALLED_APPS += [
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
     "assistant.contrib.gaps",
+    "assistant.contrib.sources",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.data_exports",

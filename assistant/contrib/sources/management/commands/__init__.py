@@ -1,0 +1,1 @@
+"""Commands of folders and websites."""
