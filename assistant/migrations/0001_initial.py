@@ -418,6 +418,7 @@ class Migration(migrations.Migration):
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='assistant.tenant', verbose_name='tenant')),
                     ('language', models.CharField(blank=True, editable=False, help_text='The ISO code of the language of the text, told by its words; empty if it could not be told.', max_length=5, verbose_name='language')),
                     ('is_trusted', models.BooleanField(db_default=False, default=False, help_text='It was written by people who may instruct the assistant: finding it does not mark a conversation.', verbose_name='trusted')),
+                ('hidden', models.JSONField(blank=True, default=list, editable=False, help_text='What readers of its file cannot see: pairs of a kind and an excerpt.', verbose_name='hidden text')),
                 ],
                 options={
                     'verbose_name': 'document',

@@ -44,6 +44,13 @@ class Document(models.Model):
             "It was written by people who may instruct the assistant: finding it does not mark a conversation."
         ),
     )
+    hidden = models.JSONField(
+        _("hidden text"),
+        default=list,
+        blank=True,
+        editable=False,
+        help_text=_("What readers of its file cannot see: pairs of a kind and an excerpt."),
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

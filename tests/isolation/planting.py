@@ -76,6 +76,9 @@ FIXED: Mapping[str, Any] = {
     "assistant_collections.CollectedDocument.row_model": "",
     "assistant_collections.CollectedDocument.row_key": "",
     # A question is open because nothing was found, or because what was found was disliked.
+    "assistant.Document.hidden": [["white", CANARY]],
+    "assistant_sources.Source.is_on": False,
+    "assistant_sources.Source.report": {"counts": {}, "lines": [["skipped", CANARY, CANARY]]},
     "assistant_gaps.OpenQuestion.feedback": None,
     "assistant_gaps.DocumentDoubt.is_settled": False,
     "assistant.Run.ending": None,

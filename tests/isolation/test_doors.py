@@ -53,9 +53,9 @@ OPERATORS = {
     "assistant_create_api_key", "assistant_create_tenant", "assistant_delete_tenant", "assistant_delete_user",
     "assistant_deliver_webhooks", "assistant_demo", "assistant_deploy_files", "assistant_evaluate",
     "assistant_evaluate_knowledge", "assistant_hostile_checks", "assistant_init", "assistant_local_model",
-    "assistant_prove", "assistant_reach", "assistant_reset_second_factor", "assistant_rotate_encryption",
-    "assistant_row_level_security", "assistant_seed", "assistant_sum_days", "assistant_sync_tenants",
-    "assistant_tools", "assistant_uninstall", "assistant_worker",
+    "assistant_prove", "assistant_reach", "assistant_refresh_sources", "assistant_reset_second_factor",
+    "assistant_rotate_encryption", "assistant_row_level_security", "assistant_seed", "assistant_sum_days",
+    "assistant_sync_tenants", "assistant_tools", "assistant_uninstall", "assistant_worker",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,27 @@ MAX_XML = 50 * 1024 * 1024
 # A bar within a cell of a table of Markdown.
 BAR = "\\|"
 _IS_ENCRYPTED = 0x1
+# What readers cannot see: excerpts that are kept, letters that one needs, and words of a comment.
+MAX_HIDDEN, MAX_EXCERPT, MIN_LETTERS, MIN_WORDS = 20, 200, 12, 6
+# Elements of a page with styles of their own, and comments, that are looked at.
+MAX_STYLED = 20_000
+# Names in Word files, the color of paper, and half points that nobody reads.
+_WORDS = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_VALUE = f"{_WORDS}val"
+_PAPER, _TINY = ("FFFFFF", "FEFEFE", "FDFDFD"), 4
+_NOT = ("0", "false", "off")
+# Of a style without blanks.
+_HIDING_STYLES = [
+    (kind, re.compile(rf"(?:^|;)(?:{pattern})(?:!important)?(?:;|$)"))
+    for kind, pattern in (
+        ("hidden", r"display:none|visibility:(?:hidden|collapse)|opacity:0?(?:\.0*)?"),
+        ("tiny", r"font-size:(?:0|1px|0?\.\d+(?:px|pt)|0?\.[01]\d*r?em|0(?:px|pt|r?em|%))"),
+        ("tiny", r"(?:max-)?(?:width|height):0(?:px|pt)?(?:;[^\n]{0,500})?;overflow:hidden"),
+        ("tiny", r"overflow:hidden(?:;[^\n]{0,500})?;(?:max-)?(?:width|height):0(?:px|pt)?"),
+        ("outside", r"(?:left|right|top|text-indent):-\d{4,}(?:px|pt)?"),
+        ("white", r"color:(?:white|#fff(?:fff)?|rgba?\(255,255,255(?:,[\d.]+)?\))"),
+    )
+]
 # Names in presentations.
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -41,14 +63,18 @@ class _Ended(Exception):
 def work(task: bytes) -> bytes:
     """Return one of the words above, a line end, and the text as Markdown in UTF-8.
 
+    Behind the word stands JSON of what readers cannot see, if there is anything: pairs of a kind and an excerpt.
+
     Args:
         task: a line of JSON with the `format` ("docx", "xlsx", "xlsx tables", "pptx", "html") and the most
             `characters`, and the file. The rows of sheets are CSV, or tables of Markdown whose first row is their head.
     """
     line, _, content = task.partition(b"\n")
     given = json.loads(line)
+    hidden: list[tuple[str, str]] = []
     try:
         outcome, text = TEXT, _READERS[given["format"]](content, given["characters"])
+        hidden = _hidden(given["format"], content)
     except MemoryError:
         raise
     except _Ended as ended:
@@ -59,7 +85,8 @@ def work(task: bytes) -> bytes:
         outcome, text = TOO_LONG, ""
     if outcome == TEXT and not text.strip():
         outcome = EMPTY
-    return f"{outcome}\n{text}".encode(errors="replace")
+    marks = f" {json.dumps(hidden)}" if outcome == TEXT and hidden else ""
+    return f"{outcome}{marks}\n{text}".encode(errors="replace")
 
 
 def _docx(content: bytes, most: int) -> str:
@@ -227,4 +254,151 @@ def _check_zip(content: bytes, most_xml: int) -> None:
             raise _Ended(BOMB)
 
 
+def _hidden(form: str, content: bytes) -> list[tuple[str, str]]:
+    """Return what readers of a file cannot see; nothing of a file that only its reader understands."""
+    if form not in _HIDING:
+        return []
+    try:
+        return _HIDING[form](content)
+    except MemoryError:
+        raise
+    except Exception:  # as above
+        return []
+
+
+def _hidden_in_docx(content: bytes) -> list[tuple[str, str]]:
+    """Return what is hidden in a Word file: by the mark for it, in white on nothing, or too small to read."""
+    _check_zip(content, MAX_XML)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = archive.namelist()
+        styles = _Styles(_root(archive, "word/styles.xml") if "word/styles.xml" in names else None)
+        found: dict[str, list[str]] = {}
+        for part in names:
+            if posixpath.dirname(part) == "word" and part.endswith(".xml") and part != "word/styles.xml":
+                _look(_root(archive, part), styles, found)
+    return _excerpts(found)
+
+
+class _Styles:
+    """The styles of a Word file: how each hides text, and which tables have a color."""
+
+    def __init__(self, root: Element | None) -> None:
+        rows = () if root is None else root.iter(f"{_WORDS}style")
+        self._rows = {row.get(f"{_WORDS}styleId", ""): row for row in rows}
+
+    def hides(self, name: str) -> str:
+        """Return the kind in which a style hides text, by itself or by what it is based on."""
+        for _step in range(10):
+            row = self._rows.get(name)
+            if row is None:
+                return ""
+            if kind := _kind_of(row.find(f"{_WORDS}rPr")):
+                return kind
+            name = _value(row.find(f"{_WORDS}basedOn"))
+        return ""
+
+    def paints(self, name: str) -> bool:
+        """Return whether a style has a color behind its text."""
+        row = self._rows.get(name)
+        return row is not None and any(map(_is_filled, row.iter(f"{_WORDS}shd")))
+
+
+def _look(part: Element, styles: _Styles, found: dict[str, list[str]]) -> None:
+    """Collect the hidden text of a part, with what is behind each element and its paragraph's style."""
+    waiting = [(part, False, "")]
+    while waiting:
+        element, is_painted, style = waiting.pop()
+        tag = element.tag.rpartition("}")[2]
+        if tag == "r":
+            _note_run(element, styles, found, is_painted=is_painted, style=style)
+        for name in ("pPr", "tcPr", "tblPr"):
+            own = element.find(f"{_WORDS}{name}")
+            if own is not None:
+                is_painted = is_painted or _is_filled(own.find(f"{_WORDS}shd"))
+                is_painted = is_painted or styles.paints(_value(own.find(f"{_WORDS}tblStyle")))
+                style = _value(own.find(f"{_WORDS}pStyle")) or style
+        # The shape around a text box has its color elsewhere.
+        is_painted = is_painted or tag in ("txbxContent", "drawing", "pict") or styles.paints(style)
+        waiting += [(child, is_painted, style) for child in reversed(element)]
+
+
+def _note_run(run: Element, styles: _Styles, found: dict[str, list[str]], *, is_painted: bool, style: str) -> None:
+    own = run.find(f"{_WORDS}rPr")
+    named = ""
+    has_color = False
+    if own is not None:
+        is_painted = is_painted or own.find(f"{_WORDS}highlight") is not None or _is_filled(own.find(f"{_WORDS}shd"))
+        named = _value(own.find(f"{_WORDS}rStyle"))
+        has_color = own.find(f"{_WORDS}color") is not None
+    kind = _kind_of(own) or styles.hides(named) or ("" if has_color else styles.hides(style))
+    if not kind or (kind == "white" and is_painted):
+        return
+    parts = found.setdefault(kind, [])
+    if len(parts) < MAX_EXCERPT:
+        parts.append("".join(text.text or "" for text in run.iter(f"{_WORDS}t")))
+
+
+def _kind_of(properties: Element | None) -> str:
+    if properties is None:
+        return ""
+    vanish = properties.find(f"{_WORDS}vanish")
+    if vanish is not None and vanish.get(_VALUE, "1") not in _NOT:
+        return "hidden"
+    size = _value(properties.find(f"{_WORDS}sz"))
+    if size.isdecimal() and int(size) <= _TINY:
+        return "tiny"
+    return "white" if _value(properties.find(f"{_WORDS}color")).upper() in _PAPER else ""
+
+
+def _is_filled(shade: Element | None) -> bool:
+    if shade is None:
+        return False
+    fill = shade.get(f"{_WORDS}fill", "").upper()
+    return fill not in ("", "AUTO", *_PAPER) or shade.get(f"{_WORDS}themeFill") is not None
+
+
+def _value(element: Element | None) -> str:
+    return "" if element is None else element.get(_VALUE, "")
+
+
+def _excerpts(found: dict[str, list[str]]) -> list[tuple[str, str]]:
+    texts = [(kind, " ".join(" ".join(parts).split())) for kind, parts in found.items()]
+    return [(kind, text[:MAX_EXCERPT]) for kind, text in texts if sum(map(str.isalnum, text)) >= MIN_LETTERS]
+
+
+def _hidden_in_html(content: bytes) -> list[tuple[str, str]]:
+    """Return what a page hides by styles of its elements, and comments that are sentences."""
+    from bs4 import BeautifulSoup, Comment
+
+    soup = BeautifulSoup(content.decode(), "html.parser")
+    for part in soup(["script", "style", "template", "noscript", "svg", "head"]):
+        part.decompose()
+    found: list[tuple[str, str]] = []
+    for tag in soup.find_all(lambda tag: tag.has_attr("style") or tag.has_attr("hidden"), limit=MAX_STYLED):
+        kind = "hidden" if tag.has_attr("hidden") else _style_hides(tag)
+        if kind:
+            found += _excerpts({kind: [tag.get_text(" ")]})
+        if len(found) > MAX_HIDDEN:
+            break
+    for comment in soup.find_all(string=lambda text: isinstance(text, Comment), limit=MAX_STYLED):
+        text = " ".join(comment.split())
+        # Neither markup that is switched off nor conditions of old browsers.
+        if len(text.split()) >= MIN_WORDS and not re.search(r"[<>{}]|^\[if ", text):
+            found.append(("comment", text[:MAX_EXCERPT]))
+    return list(dict.fromkeys(found))[:MAX_HIDDEN]
+
+
+def _style_hides(tag: Any) -> str:
+    """Return the kind in which the style of an element hides its text; "" of one that shows it."""
+    style = re.sub(r"\s", "", str(tag["style"])[:2_000].lower())
+    found = [kind for kind, pattern in _HIDING_STYLES if pattern.search(style)]
+    return next((kind for kind in found if kind != "white" or not _is_on_color(tag)), "")
+
+
+def _is_on_color(tag: Any) -> bool:
+    around = [tag, *tag.parents]
+    return any("background" in str(one.get("style", "")) or one.get("bgcolor") for one in around if one.attrs)
+
+
+_HIDING = {"docx": _hidden_in_docx, "html": _hidden_in_html}
 _READERS = {"docx": _docx, "xlsx": _xlsx, "xlsx tables": _xlsx_tables, "pptx": _pptx, "html": _html}

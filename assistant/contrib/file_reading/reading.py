@@ -21,7 +21,7 @@ from assistant.models import Attachment
 from assistant.services import metrics
 from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
 from assistant.services.files.reader_turns import FairPlaces, Uploader
-from assistant.services.files.reading import MAX_CHARACTERS, broken, busy, empty, no_text, too_long
+from assistant.services.files.reading import MAX_CHARACTERS, FileText, broken, busy, empty, no_text, too_long
 from assistant.toolkit.processes.child import (
     ChildFailed,
     ChildLimits,
@@ -95,7 +95,7 @@ _COMMON: Mapping[str, Callable[[], FileRefused]] = {
 }
 
 
-def read(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool, tables: bool) -> str:
+def read(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool, tables: bool) -> FileText:
     """Return the text of a PDF, Office file or HTML page, as a `Reader` does.
 
     Scanned PDFs are recognised where the extra `ocr` is installed, unless scans are taken as they are.
@@ -118,22 +118,22 @@ def _parsed(
     uploader: Uploader,
     *,
     takes_empty: bool = False,
-) -> str:
+) -> FileText:
     if missing := [name for name in _PACKAGES[worker] if find_spec(name) is None]:
         logger.error("Reading files needs packages (%s): pip install 'tenant-assistant[documents]'", ", ".join(missing))
         raise FileRefused("file_unreadable", _("Files of this type cannot be read here."))
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
-    outcome, text = _outcome(worker, head, content, uploader)
+    outcome, found = _outcome(worker, head, content, uploader)
     if outcome == pdf_worker.EMPTY and worker is _PDF and not takes_empty:
-        outcome, text = _recognised(content, uploader)
+        outcome, found = _recognised(content, uploader)
     metrics.counting().count_file(outcome)
     if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
         if outcome == pdf_worker.EMPTY and worker is _OFFICE:
             raise empty()
         raise _refused(outcome)
-    return text
+    return found
 
 
 def reads_scans() -> bool:
@@ -141,9 +141,9 @@ def reads_scans() -> bool:
     return settings.ASSISTANT_OCR_SECONDS > 0 and all(find_spec(name) is not None for name in _PACKAGES[_OCR])
 
 
-def _recognised(content: bytes, uploader: Uploader) -> tuple[str, str]:
+def _recognised(content: bytes, uploader: Uploader) -> tuple[str, FileText]:
     if not reads_scans():
-        return SCAN, ""
+        return SCAN, _NOTHING
     head = json.dumps({"pages": MAX_SCANNED_PAGES, "characters": MAX_CHARACTERS}).encode()
     return _outcome(_OCR, head, content, uploader)
 
@@ -155,30 +155,30 @@ def _refused(outcome: str) -> FileRefused:
     return FileRefused(code, _(sentence) % {"pages": MAX_PAGES, "scanned": MAX_SCANNED_PAGES})
 
 
-def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> tuple[str, str]:
+def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> tuple[str, FileText]:
     """Return how reading a file ended, and its text."""
     known = _known_files.outcome(content)
     if known is not None:
-        return known, ""
+        return known, _NOTHING
     seconds = _reader_seconds(settings.ASSISTANT_FILE_READ_SECONDS)
     if seconds.wait(uploader):
-        return QUOTA, ""
+        return QUOTA, _NOTHING
     with _places(settings.ASSISTANT_FILE_READ_PROCESSES).held(
         uploader, settings.ASSISTANT_FILE_READ_SECONDS
     ) as is_held:
         if not is_held:
-            return _BUSY, ""
+            return _BUSY, _NOTHING
         begun_at = time.monotonic()
         try:
-            outcome, text = _read_in_child(worker, head + b"\n" + content)
+            outcome, found = _read_in_child(worker, head + b"\n" + content)
         finally:
             seconds.count(uploader, time.monotonic() - begun_at)
     if outcome in (SLOW, MEMORY):
         _known_files.add(content, outcome)
-    return outcome, text
+    return outcome, found
 
 
-def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
+def _read_in_child(worker: Path, task: bytes) -> tuple[str, FileText]:
     is_scan = worker is _OCR
     memory = settings.ASSISTANT_OCR_MEMORY_MB if is_scan else settings.ASSISTANT_FILE_READ_MEMORY_MB
     limits = ChildLimits(
@@ -190,17 +190,20 @@ def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
     try:
         output = run_in_child_and_wait(worker, task, limits)
     except TooSlow:
-        return SLOW, ""
+        return SLOW, _NOTHING
     except TooMuchMemory:
-        return MEMORY, ""
+        return MEMORY, _NOTHING
     except TooMuchOutput:
-        return pdf_worker.TOO_LONG, ""
+        return pdf_worker.TOO_LONG, _NOTHING
     except ChildFailed:
-        return pdf_worker.BROKEN, ""
-    outcome, _, text = output.decode().partition("\n")
-    return outcome, text
+        return pdf_worker.BROKEN, _NOTHING
+    line, _, text = output.decode().partition("\n")
+    outcome, _, marks = line.partition(" ")
+    hidden = tuple((str(kind), str(excerpt)) for kind, excerpt in json.loads(marks or "[]"))
+    return outcome, FileText(text, hidden)
 
 
+_NOTHING = FileText("")
 _known_files = KnownFiles()
 
 

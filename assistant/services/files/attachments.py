@@ -108,7 +108,7 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits, uploader
     if kind.kind is Attachment.Kind.IMAGE:
         _check_pixels(content, kind.media_type)
     name = with_own_ending(name, kind.media_type, _ENDINGS)
-    text = clean_text(read_text(content, kind, uploader=uploader, takes_scans=True))
+    text = clean_text(read_text(content, kind, uploader=uploader, takes_scans=True).text)
     if kind.kind is Attachment.Kind.PDF and not text.strip():
         kind = replace(kind, text_format="")
         if len(content) > MAX_PDF_BYTES or text.count("\f") >= MAX_PDF_PAGES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from django.utils.formats import number_format
 from django.utils.module_loading import import_string
@@ -17,10 +17,23 @@ _PLAIN = frozenset({Attachment.Kind.IMAGE.value, Attachment.Kind.TEXT.value})
 _READING_APP = "assistant.contrib.file_reading"
 
 
+class FileText(NamedTuple):
+    """The text of a file, and what its readers cannot see of it: pairs of a kind and an excerpt.
+
+    Kinds are "hidden", "white", "tiny", "outside" (of the page), "invisible" (nothing is painted) and "comment". Of a
+    PDF the excerpt begins with the number of the page.
+    """
+
+    text: str
+    hidden: tuple[tuple[str, str], ...] = ()
+
+
 class Reader(Protocol):
     """Reads PDFs, Office files and HTML pages, in a thread without an event loop."""
 
-    def __call__(self, content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool, tables: bool) -> str:
+    def __call__(
+        self, content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool, tables: bool
+    ) -> FileText:
         """Return the text as `read_text` does. Raises `FileRefused` if it cannot be read."""
         ...
 
@@ -52,7 +65,7 @@ def check_readable(kind: FileType) -> None:
 
 def read_text(
     content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool = False, tables: bool = False
-) -> str:
+) -> FileText:
     """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel, PowerPoint and HTML files as
     Markdown.
 
@@ -68,7 +81,7 @@ def read_text(
         FileRefused: it cannot be read.
     """
     if kind.kind is Attachment.Kind.IMAGE:
-        return ""
+        return FileText("")
     check_readable(kind)
     if _reader is not None and _must_be_parsed(kind):
         read = cast(Reader, import_string(_reader))
@@ -78,7 +91,7 @@ def read_text(
         raise too_long()
     if not text.strip():
         raise empty()
-    return text
+    return FileText(text)
 
 
 def _must_be_parsed(kind: FileType) -> bool:

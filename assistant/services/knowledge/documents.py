@@ -46,6 +46,7 @@ def add_document(
         kind=content.kind,
         text=content.text,
         filename=content.filename,
+        hidden=[list(pair) for pair in content.hidden],
         is_trusted=is_trusted,
     )
     return store_document(document=document)

@@ -22,11 +22,16 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The text of a file; pages of a PDF are separated by form feeds."""
+    """The text of a file; pages of a PDF are separated by form feeds.
+
+    Attributes:
+        hidden: what its readers cannot see of it, as `FileText` has it.
+    """
 
     kind: Document.Kind
     text: str
     filename: str
+    hidden: tuple[tuple[str, str], ...] = ()
 
 
 def read_file(file: File[bytes], *, uploader: Uploader) -> Content:
@@ -45,7 +50,7 @@ def read_file(file: File[bytes], *, uploader: Uploader) -> Content:
         found = detect(content, name)
         if not found.text_format:
             raise DocumentError("An image holds no text that can be searched.")
-        text = read_text(content, found, uploader=uploader, tables=True)
+        read = read_text(content, found, uploader=uploader, tables=True)
     except FileRefused as exc:
         raise DocumentError(str(exc)) from exc
-    return Content(_KINDS.get(found.text_format, Document.Kind.MARKDOWN), text, name)
+    return Content(_KINDS.get(found.text_format, Document.Kind.MARKDOWN), read.text, name, read.hidden)

@@ -158,14 +158,20 @@ def replace_content(
         DocumentError: it cannot be stored, or there is no such collection.
     """
     document = known or Document(tenant_id=tenant.pk)
-    before = (document.title, document.text, document.is_trusted)
+    before = (document.title, document.text, document.is_trusted, document.hidden)
     document.title = title
     document.kind = content.kind
     document.text = content.text
     document.filename = content.filename
+    document.hidden = [list(pair) for pair in content.hidden]
     document.is_trusted = is_trusted
     check_document(document=document)
-    is_same = known is not None and before == (document.title, document.text, document.is_trusted)
+    is_same = known is not None and before == (
+        document.title,
+        document.text,
+        document.is_trusted,
+        document.hidden,
+    )
     with transaction.atomic():
         if not is_same:
             store_document(document=document)

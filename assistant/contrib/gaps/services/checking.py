@@ -22,7 +22,7 @@ from assistant.contrib.gaps.services.likeness import (
     like_pairs,
     statement_of,
 )
-from assistant.contrib.gaps.services.suspicious_text import is_mixed, skeleton, suspicions
+from assistant.contrib.gaps.services.suspicious_text import MAX_FINDINGS, is_mixed, skeleton, suspicions
 from assistant.models import Document, Job
 from assistant.models.knowledge import Passage
 from assistant.services.db.threads import in_database
@@ -103,8 +103,10 @@ def _bounded(doubts: Iterable[DocumentDoubt]) -> dict[str, DocumentDoubt]:
 
 def _of_texts(tenant_id: int) -> Iterator[DocumentDoubt]:
     """Yield what is suspicious in the texts and titles themselves."""
-    rows = Document.objects.filter(tenant_id=tenant_id).order_by("pk").values_list("pk", "title", "text")
-    for pk, title, text in rows[:MAX_DOCUMENTS].iterator(chunk_size=CHUNK):
+    rows = Document.objects.filter(tenant_id=tenant_id).order_by("pk").values_list("pk", "title", "text", "hidden")
+    for pk, title, text, hidden in rows[:MAX_DOCUMENTS].iterator(chunk_size=CHUNK):
+        for kind, excerpt in hidden[:MAX_FINDINGS]:
+            yield _doubt(tenant_id, Kind.HIDDEN, pk, detail=f"{kind}: {excerpt}")
         for one in suspicions(f"{title}\n\n{text}"):
             yield _doubt(tenant_id, one.kind, pk, detail=one.detail)
 

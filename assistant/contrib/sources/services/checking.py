@@ -33,7 +33,7 @@ def check_source(source: Source) -> None:
     """
     if source.collection and (not has_places() or source.collection not in place_names(source.tenant)):
         raise PlaceRefused("collection", _("There is no collection “%(name)s”.") % {"name": source.collection})
-    if source.pk is None and Source.objects.filter(tenant_id=source.tenant_id).count() >= MAX_SOURCES:
+    if Source.objects.filter(tenant_id=source.tenant_id).exclude(pk=source.pk).count() >= MAX_SOURCES:
         told = _("A tenant has at most %(most)s folders and websites.")
         raise PlaceRefused("place", told % {"most": MAX_SOURCES})
     if source.kind == Source.Kind.FOLDER:

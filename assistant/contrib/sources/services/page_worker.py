@@ -23,7 +23,7 @@ def work(task: bytes) -> bytes:
     found = {
         "title": _title(soup),
         "links": _links(soup),
-        "base": str((soup.find("base", href=True) or {}).get("href", ""))[:MAX_LINK],
+        "base": "".join(str(tag["href"])[:MAX_LINK] for tag in soup.find_all("base", href=True, limit=1)),
         "robots": " ".join(str(tag.get("content", "")) for tag in soup.find_all("meta", attrs={"name": "robots"}))[
             :500
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import cache, partial
@@ -71,7 +71,7 @@ async def refresh(
     )
 
 
-async def _pages(plan: Plan, progress: Progress) -> AsyncIterator[Page]:
+async def _pages(plan: Plan, progress: Progress) -> AsyncGenerator[Page, None]:
     """Yield the pages or files of a source. Raises `SourceFailed`."""
     if plan.kind == Source.Kind.WEBSITE:
         async with aclosing(Site(plan, progress, _in_thread).pages()) as pages:

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -71,7 +72,7 @@ class Site:
         self._seen: set[str] = set()
         self._start = plan.place
 
-    async def pages(self) -> AsyncIterator[Page]:
+    async def pages(self) -> AsyncGenerator[Page, None]:
         """Yield the pages of the site: the first one, those that are known, and those that these lead to.
 
         Raises:
@@ -180,33 +181,35 @@ class Site:
     async def _taken(self, address: str, depth: int, fetched: Fetched) -> Page:
         """Return a page that came, and have the pages read that it leads to."""
         known = self._plan.known.get(address, Known())
-        kept = {
-            "depth": depth,
-            "validator": _sent_back(fetched, "etag"),
-            "modified": _sent_back(fetched, "last-modified"),
-        }
         if fetched.status == 304:
             return Page(address, "unchanged", depth=depth, validator=known.validator, modified=known.modified)
+        page = Page(
+            address,
+            "unchanged",
+            depth=depth,
+            validator=_sent_back(fetched, "etag"),
+            modified=_sent_back(fetched, "last-modified"),
+        )
         self._bytes += len(fetched.content)
         media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
         ending = _ENDINGS.get(media_type)
         if ending is None:
             told = _("Files of the type %(type)s are not read.") % {"type": media_type[:60] or "?"}
-            return Page(address, "skipped", told, depth, has_changed=True)
+            return replace(page, outcome="skipped", about=told, has_changed=True)
         try:
             content, title = fetched.content, ""
             if ending == ".html":
                 content, title = await self._html(fetched, depth)
             digest = hashlib.sha256(title.encode() + b"\n" + content).hexdigest()
             if digest == known.digest:
-                return Page(address, "unchanged", digest=digest, **kept)
+                return replace(page, digest=digest)
             read = await self._in_thread(lambda: self._read(content, f"{_name(fetched.url)}{ending}"))
         except DocumentError as exc:
-            return Page(address, "skipped", str(exc), depth, has_changed=True)
+            return replace(page, outcome="skipped", about=str(exc), has_changed=True)
         except NotFetched as exc:
-            return Page(address, "gone", str(exc), depth)
-        named = Content(read.kind, read.text, address[:200])
-        return Page(address, "read", content=named, title=title or _title(read, fetched.url), digest=digest, **kept)
+            return replace(page, outcome="gone", about=str(exc))
+        named = Content(read.kind, read.text, address[:200], read.hidden)
+        return replace(page, outcome="read", content=named, title=title or _title(read, fetched.url), digest=digest)
 
     def _read(self, content: bytes, name: str) -> Content:
         uploader = Uploader(f"tenant-{self._plan.tenant_id}", is_operator=True)

@@ -127,7 +127,7 @@ def _store(plan: Plan, page: Page, row: SourcePage) -> Line:
 def _free_title(plan: Plan, title: str, address: str, document_id: int | None) -> str:
     """Return a title that no other document of the tenant has: with the page's address, if one does."""
     title = " ".join(title.split())[:MAX_TITLE]
-    others = Document.objects.filter(tenant_id=plan.tenant_id, title=title).exclude(pk=document_id)
+    others = Document.objects.filter(tenant_id=plan.tenant_id, title=title).exclude(pk=document_id or 0)
     return f"{title[:110]} ({address[-80:]})" if others.exists() else title
 
 

@@ -54,6 +54,10 @@ class DocumentForm(TenantForm):
         if cleaned.get("file") and self.content is not None:
             cleaned["kind"], cleaned["text"] = self.content.kind, self.content.text
             self.instance.filename = self.content.filename
+            self.instance.hidden = [list(pair) for pair in self.content.hidden]
+        elif "text" in self.changed_data:
+            # Whoever types a text sees all of it.
+            self.instance.hidden = []
         tenant = cleaned.get("tenant")
         if tenant is not None and "title" in cleaned:
             draft = Document(pk=self.instance.pk, tenant=tenant, title=cleaned["title"], text=cleaned.get("text") or "")
