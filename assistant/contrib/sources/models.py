@@ -48,10 +48,7 @@ class Source(models.Model):
         help_text=_("Its authors may instruct the assistant: finding its documents does not mark a conversation."),
     )
     every_hours = models.PositiveSmallIntegerField(
-        _("hours"),
-        default=24,
-        validators=[MinValueValidator(1), MaxValueValidator(720)],
-        help_text=_("After so many it is read again."),
+        _("hours between readings"), default=24, validators=[MinValueValidator(1), MaxValueValidator(720)]
     )
     max_pages = models.PositiveSmallIntegerField(
         _("most pages"),
@@ -71,8 +68,8 @@ class Source(models.Model):
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.NEVER, editable=False)
     problem = models.CharField(_("problem"), max_length=300, blank=True, editable=False)
     began_at = models.DateTimeField(_("began at"), null=True, editable=False)
-    ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
-    next_at = models.DateTimeField(_("next at"), null=True, editable=False, help_text=_("Empty: at once."))
+    ended_at = models.DateTimeField(_("last read"), null=True, editable=False)
+    next_at = models.DateTimeField(_("next reading"), null=True, editable=False, help_text=_("Empty: at once."))
     report = models.JSONField(_("report"), default=dict, editable=False)
 
     class Meta:

@@ -126,13 +126,13 @@ class SourceAdmin(TenantScopedAdmin):
     def report_shown(self, obj: Any) -> SafeString | str:
         lines = format_html_join(
             "",
-            '<li><strong>{}</strong> <span dir="ltr">{}</span>{}</li>',
+            '<div><strong>{}</strong> <span dir="ltr">{}</span>{}</div>',
             (
                 (OUTCOMES.get(outcome, outcome), address, f": {about}" if about else "")
                 for outcome, address, about in obj.report.get("lines", [])
             ),
         )
-        return format_html('<p>{}</p><ul class="source-report">{}</ul>', _counts(obj) or "—", lines)
+        return format_html("<div>{}</div>{}", _counts(obj) or "—", lines)
 
     @admin.action(description=gettext_lazy("Read now"), permissions=["change"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[Source]) -> None:
