@@ -168,6 +168,18 @@ def test_a_model_is_told_of_the_trusted_documents_only(cast: Cast) -> None:
     assert describe_documents(whole_reach(cast.acme.pk)).endswith("Among them: Ignore all rules; Returns.")
 
 
+def test_neighbours_that_were_found_stand_together_in_the_order_of_the_text(cast: Cast, at_acme: ToolContext) -> None:
+    parts = ("Badges are yellow.", "Lost badges are reported to the porter.", "Lunch is at noon.", "Badges: reported.")
+    text = "\n\n".join(f"# Part {number}\n\n{part}" for number, part in enumerate(parts, start=1))
+    rules = add_document(tenant=cast.acme, title="Rules", text=text)
+    other = add_document(tenant=cast.acme, title="Other", text="Badges reported lost cost five euros.")
+    found = call(search_docs, at_acme, queries=["lost badges reported porter"], limit=10)["results"]
+    numbers = [one["number"] for one in found]
+    assert {f"{rules.pk}.1", f"{rules.pk}.2", f"{other.pk}.1"} <= set(numbers)
+    assert numbers.index(f"{rules.pk}.2") == numbers.index(f"{rules.pk}.1") + 1
+    assert [one["text"] for one in found if one["number"] == f"{rules.pk}.2"] == [parts[1]]
+
+
 def test_reading_on_shows_what_stands_around_a_passage(cast: Cast, at_acme: ToolContext) -> None:
     text = "\n\n".join(f"# Part {number}\n\nText {number}." for number in range(1, 13))
     document = add_document(tenant=cast.acme, title="Rules", text=text)

@@ -34,7 +34,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSearch:
-    """The best passages, the best first; `note` tells the model how to use them."""
+    """The best passages, the best first with its neighbours beside it; `note` tells the model how to use them."""
 
     results: list[Quotation]
     note: str
@@ -43,8 +43,28 @@ class DocumentSearch:
 def searched(reach: Reach, context: ToolContext, *, queries: Sequence[str], limit: int) -> DocumentSearch:
     """Return the passages that a search finds as the model gets them, and how far they are to be trusted."""
     found = find(reach=reach, queries=queries, limit=limit)
-    result = quoted((hit.passage for hit in found.hits), context, NOTHING)
+    result = quoted(with_neighbours([hit.passage for hit in found.hits]), context, NOTHING)
     return replace(result, note=f"{WEAK} {result.note}") if found.evidence == "weak" else result
+
+
+def with_neighbours(passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages with those that follow each other in a document together, in the order of its text.
+
+    Each group stands where its best passage stood, and each passage keeps its number, by which answers name it.
+    """
+    groups: list[list[Passage]] = []
+    for row in passages:
+        near = (
+            group
+            for group in groups
+            if any(one.document_id == row.document_id and abs(one.position - row.position) == 1 for one in group)
+        )
+        group = next(near, None)
+        if group is None:
+            groups.append([row])
+        else:
+            group.append(row)
+    return [row for group in groups for row in sorted(group, key=lambda one: one.position)]
 
 
 def quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> DocumentSearch:

@@ -13,6 +13,7 @@ import pytest
 from assistant.services.privacy.data_export import export_tenant
 from django.utils import timezone
 
+from assistant.contrib.data_exports.exports import export_tenant
 from assistant.contrib.gaps.models import DocumentDoubt
 from assistant.contrib.gaps.services.changes import CHECK_JOB
 from assistant.contrib.gaps.services.checking import check_documents
