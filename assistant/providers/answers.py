@@ -21,7 +21,7 @@ from assistant.providers.given_settings import InvalidSetting
 from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNREACHABLE, UNUSABLE, request_id_in
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
 from assistant.providers.openai_wire.sse import BOM, NOT_JSON, TOO_LARGE, StreamReader
-from assistant.providers.written_calls import WrittenCalls
+from assistant.providers.text_reading import text_reading
 from assistant.toolkit import Tool
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.logs import request_id
@@ -371,7 +371,7 @@ async def read_answer(
     finish: Callable[[], Reply],
     complete: Complete,
     *,
-    tools: Sequence[Tool] | None,
+    tools: Sequence[Tool],
     seconds: float,
     on_text: Callable[[str], bool] | None = None,
 ) -> AsyncGenerator[Delta | Reply]:
@@ -381,7 +381,7 @@ async def read_answer(
         opening: sends the request, and returns the response whose body has not been read.
         finish: returns the reply that the assembler has. Raises `ModelError` if it is incomplete.
         complete: called with the error before it is raised.
-        tools: those that were offered, whose calls are read from the text; None to leave them there.
+        tools: those that were offered.
         seconds: how long each read of the body may take.
         on_text: as for `DirectModel.stream_to`.
 
@@ -389,8 +389,8 @@ async def read_answer(
         ModelError: there is no complete reply. Closing the iterator closes the connection.
     """
     headers: Mapping[str, str] = {}
-    written = WrittenCalls(tools)
-    on_plain_text = None if on_text is None else written.passing(on_text)
+    reading = text_reading(tools)
+    on_plain_text = None if on_text is None else reading.passing(on_text)
     try:
         async with aclosing(await opening()) as response:
             headers = response.headers
@@ -401,28 +401,28 @@ async def read_answer(
                         assembler.feed(event)
                     reader.is_done |= assembler.is_closed
                     deltas: Sequence[Delta] = assembler.take()
-                    deltas = deltas if written.is_idle else list(written.passed(deltas))
+                    deltas = deltas if reading.is_idle else list(reading.passed(deltas))
                     for delta in deltas:
                         yield delta
                     if on_plain_text is not None and deltas and isinstance(deltas[-1], TextDelta):
-                        for delta in written.passed(await body.pass_text(on_plain_text)):
+                        for delta in reading.passed(await body.pass_text(on_plain_text)):
                             yield delta
             finally:
                 await body.close()
     except Exception as exc:
         error = as_model_error(exc)
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in (*written.passed(assembler.take()), *written.released()):
+        for delta in (*reading.passed(assembler.take()), *reading.released()):
             yield delta
         if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
             raise error from None
     try:
         reply = finish()
-        last = list(written.passed(assembler.take()))
-        held, reply = written.finished(reply)
+        last = list(reading.passed(assembler.take()))
+        held, reply = reading.finished(reply)
     except ModelError as error:
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in (*written.passed(assembler.take()), *written.released()):
+        for delta in (*reading.passed(assembler.take()), *reading.released()):
             yield delta
         raise
     for delta in (*last, *held):

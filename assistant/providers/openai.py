@@ -46,6 +46,8 @@ _NO_KEY = "no-key"
 
 # The module that imports the openai package, which takes a large part of a second.
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
+# What adapts requests to small models.
+small_models = LazyModule("assistant.providers.embedded.small_models")
 # Servers that refused `stream_options`, for an hour: by address and key, as a gateway may route each key elsewhere.
 _without_usage: TTLCache[tuple[str, str], bool] = TTLCache(1_000, ttl=3_600)
 # Servers that refused structured output, for an hour: by address, key, path and model.
@@ -96,7 +98,6 @@ class OpenAIModel(CallsTools):
         reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
-        text_calls: take calls out of the text of models whose server leaves them there; False shows them as text.
         refused_tools: digests of tools that the provider has refused, which are not offered to it.
         on_refused_tool: called with a tool that it refuses, and without which the request was repeated. May be async;
             else it runs in a thread.
@@ -127,7 +128,6 @@ class OpenAIModel(CallsTools):
         reads_pdfs: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
-        text_calls: bool = True,
         refused_tools: Collection[str] = (),
         on_refused_tool: OnRefused | None = None,
         http_client: httpx2.AsyncClient | None = None,
@@ -142,7 +142,6 @@ class OpenAIModel(CallsTools):
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
         self._reads_pdfs = reads_pdfs and self._profile.content != "text"
-        self._text_calls = text_calls
         self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
         self._max_retries = max_retries
@@ -210,7 +209,7 @@ class OpenAIModel(CallsTools):
             assembler,
             lambda: asking.counted(assembler.finish(is_closed=reader.is_done)),
             complete,
-            tools=request.tools if self._text_calls else None,
+            tools=request.tools,
             seconds=self._timeout,
             on_text=on_text,
         )
@@ -227,7 +226,6 @@ class OpenAIModel(CallsTools):
             kind=self._profile.kind,
             model=self.name,
             origin=origin_of(self._url),
-            written={tool.name: tool.parameters for tool in request.tools} if self._text_calls else {},
             begins_thinking=self._profile.begins_thinking,
         )
         return EventReader(), assembler
@@ -236,6 +234,8 @@ class OpenAIModel(CallsTools):
         """Send the request and return the response, whose body has not been read."""
         if self._key == _NO_KEY and self._url.startswith(OPENAI_URL):
             raise ModelError(NO_KEY)
+        if self.is_small:
+            request = (await small_models.get()).brief(request)
         clients = http_clients.module or await http_clients.get()
         client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
@@ -267,7 +267,6 @@ class OpenAIModel(CallsTools):
             request,
             model=self.name,
             strict=self._strict,
-            small=self.is_small,
             with_usage=self._server_key not in _without_usage,
             sees_images=self._sees_images and not request.without_files,
             profile=self._profile,

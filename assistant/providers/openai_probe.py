@@ -69,7 +69,7 @@ def usable_names(names: Iterable[object]) -> tuple[str, ...]:
 async def try_model(server: Server, model: str, *, seconds: float) -> None:
     """Ask a model for an answer, and stop it at its first words. Raises `ProbeFailed`."""
     request = ModelRequest([Message("user", QUESTION)])
-    content = request_body(request, model=model, strict=False, small=False, with_usage=False)
+    content = request_body(request, model=model, strict=False, with_usage=False)
     async with probing(server, seconds):
         client = await _client(server)
         response = await client.ask(content, seconds=seconds, max_retries=0, headers={})

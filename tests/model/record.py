@@ -40,7 +40,7 @@ def asked() -> str:
     """A hash of the demo's system prompts and tools as the model gets them, the questions, and the model."""
     questions = [prompt.text.encode() for prompt in PROMPTS]
     requests = [
-        request_body(prepared(request), model="", strict=False, small=False, with_usage=False)
+        request_body(prepared(request), model="", strict=False, with_usage=False)
         for request in likely_requests(count=4)
     ]
     template = re.sub(r"\{#.*?#\}", "", TEMPLATE.read_text(), flags=re.DOTALL).encode()

@@ -129,7 +129,7 @@ async def test_the_model_chooses_tools_and_answers(server: EmbeddedServer, clien
 
 def count_tokens(server: EmbeddedServer, request: ModelRequest) -> list[int]:
     """The tokens of a request's prompt, as the server writes and counts it."""
-    body = json.loads(request_body(prepared(request), model="", strict=False, small=False, with_usage=False))
+    body = json.loads(request_body(prepared(request), model="", strict=False, with_usage=False))
     prompt = post(server, "apply-template", {"messages": body["messages"], "tools": body["tools"]})["prompt"]
     return list(post(server, "tokenize", {"content": prompt})["tokens"])
 

@@ -15,7 +15,7 @@ from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, is_ready
 from assistant.providers.embedded.model import RESULT_CHARACTERS, prepared
 from assistant.providers.embedded.prefill import read_ahead
-from assistant.providers.small_models import example_turns, worked_turns
+from assistant.providers.embedded.small_models import example_turns, worked_turns
 from assistant.toolkit import Example, ExampleStep, Tool
 from tests.fake_answers import Answer, Recorded, reply, respond
 from tests.fake_provider import FakeProvider

@@ -60,7 +60,7 @@ def test_every_kind_has_a_server_that_takes_nothing_else() -> None:
 def body_of(messages: list[Message], profile: Profile, **options: Any) -> dict[str, Any]:
     request = ModelRequest(messages, options=options.pop("options", {}))
     sent: dict[str, Any] = json.loads(
-        request_body(request, model="m", strict=False, small=False, with_usage=False, profile=profile, **options)
+        request_body(request, model="m", strict=False, with_usage=False, profile=profile, **options)
     )
     return sent
 

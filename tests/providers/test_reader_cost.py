@@ -11,13 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from assistant.core.llm.protocol import TextDelta
 from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import EventReader
 from assistant.providers.openai_wire.text_tags import TextTags
-from assistant.providers.written_calls import WrittenCalls
-from assistant.toolkit import tool
 from tests.fake_answers import Answer, chunk, event
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
@@ -57,12 +54,6 @@ def read(reads: Sequence[bytes]) -> str:
     return assembler.finish(is_closed=True).text
 
 
-@tool
-def get_weather(city: str) -> str:
-    """Tell the weather."""
-    return city
-
-
 def events(count: int) -> list[bytes]:
     return [event(chunk({"content": f"word{number % 10} "})) for number in range(count)]
 
@@ -81,20 +72,6 @@ def test_a_long_line_in_small_pieces_costs_no_more_for_its_length() -> None:
     line = event(chunk({"content": "word " * 4000}))
     pieces = [line[start : start + 10] for start in range(0, len(line), 10)]
     assert calls_of(lambda: read(pieces)) / len(pieces) <= CALLS_PER_PIECE
-
-
-# Each begins like a call or a tag, and is none.
-@pytest.mark.parametrize(
-    "piece", ["[a", "{", "\n[", "`[get_weather(`", "`[TOOL_CALLS][{`", '{"name": "x"}\n', "`", "\n```tool_code\n"]
-)
-def test_brackets_without_end_cost_no_more_than_some(piece: str) -> None:
-    tools = [get_weather.replace(name=name) for name in ("get_weather", "get_forecast")]
-
-    def look_through(count: int) -> None:
-        calls = WrittenCalls(tools)
-        assert "".join(part.text for part in calls.passed([TextDelta(f"So: {piece * count}")])).startswith("So: ")
-
-    assert calls_of(lambda: look_through(20_000)) == calls_of(lambda: look_through(40_000))
 
 
 @pytest.mark.parametrize("piece", ["<", "<a", "<|", "< "])

@@ -14,10 +14,11 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.embedded.model import prepared
-from assistant.providers.openai_wire.request_body import request_body
-from assistant.providers.small_models import brief, fitting, listed_tools
+from assistant.providers.embedded.small_models import brief, fitting, listed_tools
 from assistant.toolkit import Example, Tool
+from tests.fake_provider import FakeProvider
 from tests.model.prompts import PROMPTS
+from tests.providers.test_openai import sent as body_sent
 
 # A prompt of the demo has at most 1,500 tokens by the model's own count (tests/model). An estimate is a fifth lower.
 MOST_ESTIMATED = 1_220
@@ -83,13 +84,13 @@ def test_a_tool_that_must_be_called_stays() -> None:
     assert "tool_59" in {tool.name for tool in listed_tools(request)}
 
 
-def test_a_request_of_a_small_model_has_the_short_list_and_of_another_all() -> None:
+@pytest.mark.parametrize("is_small", [True, False])
+async def test_a_request_of_a_small_model_has_the_short_list_and_of_another_all(
+    fake_provider: FakeProvider, is_small: bool
+) -> None:
     many = [tool_of(f"tool_{number}", "Do something long and dull with many words. " * 5) for number in range(60)]
-    bodies = [
-        json.loads(request_body(asked("hi", many), model="m", strict=False, small=small, with_usage=False))
-        for small in (True, False)
-    ]
-    assert len(bodies[0]["tools"]) < 20 and len(bodies[1]["tools"]) == 60
+    body = await body_sent(fake_provider, asked("hi", many), small=is_small)
+    assert (len(body["tools"]) < 20) == is_small
 
 
 @pytest.fixture

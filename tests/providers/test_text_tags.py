@@ -1,15 +1,10 @@
-"""Reasoning and calls that models write into their text, between tags."""
+"""Reasoning that models write into their text, between tags."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 import pytest
 
 from assistant.core.values.messages import Reply
-from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import CHUNKS
 from assistant.providers.openai_wire.text_tags import MAX_HELD, MAX_TAGS, TextTags
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, content_of
@@ -33,61 +28,30 @@ CASES = {
 }
 
 
-def split(pieces: list[str], names: tuple[str, ...] = (), *, begins_inside: bool = False) -> tuple[str, str, list[Any]]:
+def split(pieces: list[str], *, begins_inside: bool = False) -> tuple[str, str]:
     text: list[str] = []
     reasoning: list[str] = []
-    calls: list[Any] = []
-    tags = TextTags(lambda: "".join(text), {name: {} for name in names}, begins_inside=begins_inside)
-    into: dict[str, list[Any]] = {"text": text, "reasoning": reasoning, "call": calls}
+    tags = TextTags(lambda: "".join(text), begins_inside=begins_inside)
+    into = {"text": text, "reasoning": reasoning}
     for piece in pieces:
         for kind, found in tags.add(piece):
             into[kind].append(found)
     for kind, found in tags.finish():
         into[kind].append(found)
-    return "".join(text), "".join(reasoning), calls
+    return "".join(text), "".join(reasoning)
 
 
 @pytest.mark.parametrize("given", CASES)
 def test_reasoning_between_tags_is_found_wherever_the_pieces_are_cut(given: str) -> None:
-    assert split([given])[:2] == CASES[given]
-    assert split(list(given))[:2] == CASES[given]
+    assert split([given]) == CASES[given]
+    assert split(list(given)) == CASES[given]
     cuts = range(1, min(len(given), 80))
-    assert {split([given[:cut], given[cut:]])[:2] for cut in cuts} == {CASES[given]}
-
-
-CALLS = {
-    '<tool_call>\n{"name": "echo", "arguments": {"text": "a"}}\n</tool_call>': ("", [("echo", '{"text": "a"}')]),
-    'I look.\n<tool_call>{"name": "echo", "arguments": {}}</tool_call>\n<tool_call>{"name": "echo", "arguments": '
-    '{"n": 1}}</tool_call>': ("I look.\n", [("echo", "{}"), ("echo", '{"n": 1}')]),
-    '<tool_call>{"name": "echo", "arguments": {}}': ("", [("echo", "{}")]),
-    '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>': (
-        '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>',
-        [],
-    ),
-    '<tool_call>{"name": "echo", "argu</tool_call>': ('<tool_call>{"name": "echo", "argu</tool_call>', []),
-    'Qwen writes <tool_call>{"name": "echo"}</tool_call> then.': (
-        'Qwen writes <tool_call>{"name": "echo"}</tool_call> then.',
-        [],
-    ),
-    "I look.\n<tool_call>\n<function=echo>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>": (
-        "I look.\n",
-        [("echo", '{"n": 1}')],
-    ),
-    '`<tool_call>{"name": "echo"}</tool_call>`': ('`<tool_call>{"name": "echo"}</tool_call>`', []),
-    '<think>I call it.</think><tool_call>{"name": "echo", "arguments": {}}</tool_call>': ("", [("echo", "{}")]),
-}
-
-
-@pytest.mark.parametrize("given", CALLS)
-def test_calls_between_tags_are_found_wherever_the_pieces_are_cut(given: str) -> None:
-    for pieces in ([given], list(given)):
-        text, _, calls = split(pieces, ("echo",))
-        assert (text, calls) == CALLS[given]
+    assert {split([given[:cut], given[cut:]]) for cut in cuts} == {CASES[given]}
 
 
 def test_an_answer_full_of_tags_is_read_in_bounded_time() -> None:
     given = "`<think>`" * 50_000
-    assert split([given[start : start + 9_000] for start in range(0, len(given), 9_000)]) == (given, "", [])
+    assert split([given[start : start + 9_000] for start in range(0, len(given), 9_000)]) == (given, "")
     assert split(["`<think>` "] * (MAX_TAGS * 2))[0] == "`<think>` " * (MAX_TAGS * 2)
 
 
@@ -98,18 +62,6 @@ async def test_a_stream_with_thinking_tags_has_reasoning(fake_provider: FakeProv
     assert isinstance(reply, Reply)
     assert (reply.text, reply.reasoning) == ("Hello", "Hm.")
     assert content_of(deltas)[:2] == ("Hello", "Hm.")
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_call_that_comes_in_the_text_and_as_a_call_is_one(is_first: bool) -> None:
-    written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
-    native = {"index": 0, "id": "n1", "function": {"name": "get_time", "arguments": '{"text": "a"}'}}
-    deltas = [{"content": written}, {"tool_calls": [native]}]
-    assembler = Assembler(names={"get_time"}, written={"get_time": {}})
-    for delta in deltas if is_first else deltas[::-1]:
-        assembler.feed(CHUNKS.read(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()))
-    reply = assembler.finish(is_closed=True)
-    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
 
 
 BEGUN = {
@@ -125,8 +77,8 @@ BEGUN = {
 @pytest.mark.parametrize("given", BEGUN)
 def test_reasoning_that_the_template_began_ends_at_its_tag(given: str) -> None:
     expected = BEGUN[given]
-    assert split([given], begins_inside=True)[:2] == expected
-    assert split(list(given), begins_inside=True)[:2] == expected
+    assert split([given], begins_inside=True) == expected
+    assert split(list(given), begins_inside=True) == expected
 
 
 @pytest.mark.parametrize(

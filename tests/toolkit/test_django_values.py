@@ -110,7 +110,7 @@ def test_lazy_texts_are_translated_when_they_are_read() -> None:
     with override("de"):
         assert (lazy.description, lazy.title) == ("Ja", "Nein")
         request = ModelRequest([Message("user", "Hi")], tools=[lazy])
-        body = json.loads(request_body(request, model="m", strict=False, small=False, with_usage=False))
+        body = json.loads(request_body(request, model="m", strict=False, with_usage=False))
         assert body["tools"][0]["function"]["description"] == "Ja"
         assert lazy.replace(timeout=1).description == "Ja"
     with override("en"):

@@ -1,1 +1,1 @@
-"""Serves the language model that runs on this machine: `manage.py assistant_local_model`."""
+"""For models on machines of one's own: serves the embedded one, and reads calls of tools that models write as text."""

@@ -74,7 +74,6 @@ class AnthropicModel(NativeModel[Event]):
             request,
             model=self.name,
             strict=self._is_strict,
-            small=self.is_small,
             sees_images=self._sees_images and not request.without_files,
             extra=self._extra_body,
             changes=changes,

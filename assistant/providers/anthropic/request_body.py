@@ -15,7 +15,6 @@ from assistant.providers.anthropic.history import (
     wire_conversation,
 )
 from assistant.providers.native.request_parts import encoded, schema_of, whole_number
-from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.strict import closed
 
@@ -50,7 +49,6 @@ def request_body(
     *,
     model: str,
     strict: bool,
-    small: bool,
     sees_images: bool,
     extra: Mapping[str, Any],
     changes: frozenset[str],
@@ -60,13 +58,11 @@ def request_body(
 
     Args:
         strict: request strict schemas for arguments.
-        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         sees_images: send the images that tools returned and users attached.
         extra: further options; those of the same name in `request.options` are used instead.
         changes: what this model has refused before, as `change_for` names it.
         origin: of the provider, as `origin_of` returns it.
     """
-    request = brief(request) if small else request
     system, wire = wire_conversation(
         request.messages, model, origin, sees_images=sees_images, with_state="state" not in changes
     )

@@ -11,9 +11,9 @@ from assistant.core.values.history_window import estimate, fit
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.calling import CallsTools
 from assistant.providers.embedded.readiness import is_ready
+from assistant.providers.embedded.small_models import example_turns, listed_tools
 from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
-from assistant.providers.small_models import example_turns, listed_tools
 
 # The context of one conversation in tokens, and the part of it that is reserved for the answer.
 CONTEXT_TOKENS = 8192

@@ -54,7 +54,7 @@ async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: 
 
 
 def _fingerprint(request: ModelRequest, key: str) -> str:
-    body = request_body(prepared(request), model="", strict=False, small=False, with_usage=False)
+    body = request_body(prepared(request), model="", strict=False, with_usage=False)
     return hashlib.sha256(key.encode() + body).hexdigest()[:16]
 
 

@@ -79,7 +79,6 @@ class GoogleModel(NativeModel[Chunk]):
         return request_body(
             request,
             model=self.name,
-            small=self.is_small,
             sees_images=self._sees_images and not request.without_files,
             extra=self._extra_body,
             changes=changes,

@@ -9,7 +9,6 @@ from typing import Any
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.google.history import called_names, wire_conversation
 from assistant.providers.native.request_parts import encoded, schema_of
-from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 
 # Options of chat completions, by Google's names. Those without a counterpart are left out.
@@ -33,7 +32,6 @@ def request_body(
     request: ModelRequest,
     *,
     model: str,
-    small: bool,
     sees_images: bool,
     extra: Mapping[str, Any],
     changes: frozenset[str],
@@ -42,13 +40,11 @@ def request_body(
     """Return the JSON body to send.
 
     Args:
-        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         sees_images: send the images that tools returned and users attached.
         extra: further options; those of the same name in `request.options` are used instead.
         changes: what this model has refused before, as `change_for` names it.
         origin: of the provider, as `origin_of` returns it.
     """
-    request = brief(request) if small else request
     system, contents = wire_conversation(
         request.messages, model, origin, sees_images=sees_images, with_state="state" not in changes
     )

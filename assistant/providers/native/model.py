@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+# What adapts requests to small models.
+small_models = LazyModule("assistant.providers.embedded.small_models")
 # A request is changed so many times at most to what the server demands.
 MAX_CHANGES = 4
 # Changes that are not remembered, because they depend on what the conversation contains or how a typed answer is
@@ -200,6 +202,8 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         """
         if not self._key and self._is_public:
             raise ModelError(self.no_key)
+        if self.is_small:
+            request = (await small_models.get()).brief(request)
         client = await self._client()  # importing its package can take longer than an answer may
         retries = self._max_retries if request.has_retries else 0
         async with asyncio.timeout(self._timeout):

@@ -12,9 +12,8 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Reply, Usage
-from assistant.providers.call_notations import NO_SCHEMAS, Schemas
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
-from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, Piece
 from assistant.providers.openai_wire.citations import Citations
 from assistant.providers.openai_wire.endings import (
     CALL_CUT,
@@ -142,7 +141,6 @@ class Assembler:
         taken: ids of earlier tool calls of the conversation.
         kind: the kind of the provider, and `model` and `origin` its model and address: the reply's state is sent back
             only to these.
-        written: the schemas of the tools whose calls are taken out of the text (`<tool_call>`).
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
@@ -156,15 +154,13 @@ class Assembler:
         kind: str = "openai",
         model: str = "",
         origin: str = "",
-        written: Schemas = NO_SCHEMAS,
         begins_thinking: bool = False,
     ) -> None:
         self._origin = kind, model, origin
         self._reasoning_field = ""
         self._kept = KeptFields()
-        self._tags = TextTags(self._text_so_far, written, begins_inside=begins_thinking)
-        self._names, self._written, self._begins_thinking = names, written, begins_thinking
-        self._in_text: list[CallPiece] = []
+        self._tags = TextTags(self._text_so_far, begins_inside=begins_thinking)
+        self._names, self._begins_thinking = names, begins_thinking
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
@@ -239,9 +235,6 @@ class Assembler:
             ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
         self._close(is_cut=not (is_closed or self._finish))
-        has_read_calls = bool(self._in_text) and not self._calls.calls
-        if has_read_calls:  # a server that sends a call may leave it in the text too
-            self._add_calls(self._in_text)
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
         if self._whole is not None:
             repeats += self._add_whole_message(self._whole)
@@ -272,7 +265,6 @@ class Assembler:
             model=clean_text(self._model)[:MAX_MODEL_NAME],
             response_id=id_in(self._id),
             provider_state=self._state(),
-            has_read_calls=has_read_calls,
             citations=() if self._citations is None else self._citations.all(),
         )
 
@@ -336,9 +328,7 @@ class Assembler:
 
     def _add_parts_of_text(self, parts: Iterable[Part]) -> None:
         for kind, found in parts:
-            if kind == "call":
-                self._in_text.append(CallPiece(index=len(self._in_text), function=FunctionPiece(*found)))
-            elif kind == "text":
+            if kind == "text":
                 self._emit(self._text, found)
             elif not self._reasoning_field:  # some servers give it in a field and leave it in the text
                 self._emit(self._reasoning, found)
@@ -364,7 +354,7 @@ class Assembler:
         Raises:
             ModelError: the message contradicts the streamed text.
         """
-        whole = Assembler(names=self._names, written=self._written, begins_thinking=self._begins_thinking)
+        whole = Assembler(names=self._names, begins_thinking=self._begins_thinking)
         whole._citations = self._citations
         whole._add(message)
         self._citations = whole._citations

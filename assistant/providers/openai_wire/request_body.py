@@ -13,7 +13,6 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.wire_formats import RESPONSES
 from assistant.providers.openai_wire.history import wire_messages
 from assistant.providers.profiles.profile import Profile
-from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import is_deeper
 from assistant.toolkit.schema.strict import closed, strict_form
@@ -93,7 +92,6 @@ def request_body(
     *,
     model: str,
     strict: bool,
-    small: bool,
     with_usage: bool,
     sees_images: bool = False,
     profile: Profile = _OPENAI,
@@ -104,14 +102,12 @@ def request_body(
 
     Args:
         strict: request strict schemas for arguments and typed answers.
-        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         with_usage: request token counts, which not every server supports.
         sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
         extra: further options; those of the same name in `request.options` are used instead.
         origin: stands for the provider's address, whose own state goes back to it.
     """
-    request = brief(request) if small else request
     body: dict[str, Any] = {
         **profile.defaults,
         **_named(extra, profile),

@@ -1,4 +1,4 @@
-"""Takes reasoning, and on request tool calls, out of the text of models that write them there between tags.
+"""Takes reasoning out of the text of models that write it there between tags.
 
 `<think>…</think>` outside of code is reasoning, wherever a server leaves it in the text. At the beginning of an answer
 it is passed on as it arrives; later on it is held back until it is closed, because the text may only speak of the tag.
@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
-from assistant.providers.call_notations import NO_SCHEMAS, NotACall, Schemas, read_calls
-
-# Characters of a passage that begins like reasoning within a text, or like a call; a longer one is text.
+# Characters of a passage that begins like reasoning within a text; a longer one is text.
 MAX_HELD = 16_384
-MAX_CALL = 65_536
 # After this many tags the rest of an answer is text, because examining a tag takes time proportional to the text before
 # it.
 MAX_TAGS = 100
-_THINK, _CALL = "<think>", "<tool_call>"
+_THINK = "<think>"
 # Other tags of reasoning, at the beginning of an answer only: gpt-oss on Bedrock, Gemini, Nova.
 _OTHERS = ("<reasoning>", "<thought>", "<thinking>")
-_ENDS = {tag: f"</{tag[1:]}" for tag in (_THINK, _CALL, *_OTHERS)}
+_ENDS = {tag: f"</{tag[1:]}" for tag in (_THINK, *_OTHERS)}
 # Tokens with which templates end an answer, and which servers leave at the end of the text.
 _STOPS = (
     "<|im_end|>",
@@ -39,29 +36,25 @@ _MAX_STOPS = 200
 _REPEATED_STOPS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, _STOPS))})\s*+)*+")
 _KNOWN = re.compile("|".join(map(re.escape, (*_ENDS, *_STOPS))))
 _LONGEST_TAG = max(map(len, (*_STOPS, *_ENDS)))
-Kind = Literal["text", "reasoning", "call"]
-Part = tuple[Kind, Any]
+Kind = Literal["text", "reasoning"]
+Part = tuple[Kind, str]
 
 
 class TextTags:
     """Splits the text of one answer: `add` its pieces, and `finish` it.
 
-    Both yield parts: ("text", ...), ("reasoning", ...), and ("call", (name, arguments)). While `is_idle`, a piece
-    without "<" is only text, and need not be added.
+    Both yield parts: ("text", ...) and ("reasoning", ...). While `is_idle`, a piece without "<" is only text, and need
+    not be added.
 
     Args:
         shown: returns the text of the answer so far.
-        schemas: of the offered tools, whose calls are taken out of the text where they begin a line; empty to leave
-            calls in it.
         begins_inside: the answer begins with reasoning whose `<think>` is part of the prompt. If no `</think>` follows,
             and the answer is not cut off, what was passed on as reasoning is yielded as text at the end.
     """
 
-    def __init__(self, shown: Callable[[], str], schemas: Schemas = NO_SCHEMAS, *, begins_inside: bool = False) -> None:
+    def __init__(self, shown: Callable[[], str], *, begins_inside: bool = False) -> None:
         self.is_idle = not begins_inside
         self._shown = shown
-        self._schemas = schemas
-        self._tags = (_THINK, _CALL) if schemas else (_THINK,)
         self._held = ""
         self._more: list[str] = []  # pieces after `_held` in which no tag can end
         self._size = 0
@@ -81,7 +74,7 @@ class TextTags:
         self._more.append(text)
         self._size += len(text)
         is_waiting = self._open and not self._is_streaming and ">" not in text
-        if is_waiting and self._size <= (MAX_CALL if self._open == _CALL else MAX_HELD):
+        if is_waiting and self._size <= MAX_HELD:
             return
         self._held, self._more = self._held + "".join(self._more), []
         while self._held:
@@ -106,9 +99,7 @@ class TextTags:
         held, self._held, self._more = self._held + "".join(self._more), "", []
         self.is_idle = True
         tag, self._open = self._open, ""
-        if tag == _CALL and (calls := self._calls_in(held)):
-            yield from calls
-        elif tag and self._is_streaming:
+        if tag and self._is_streaming:
             yield from _nonempty("reasoning", held)
             if self._may_be_text is not None and not is_cut:
                 yield from _nonempty("text", "".join((*self._may_be_text, held)).lstrip())
@@ -131,16 +122,16 @@ class TextTags:
         is_first = is_first and not (self._shown() + self._held[:start]).strip()
         self._has_begun = self._has_begun or (start >= 0 and not is_first)
         while start >= 0:
-            tags = (*self._tags, *_OTHERS) if is_first else self._tags
+            tags = (_THINK, *_OTHERS) if is_first else (_THINK,)
             tag = next((tag for tag in tags if self._held.startswith(tag, start)), "")
             self._found_tags += bool(tag)
             if self._found_tags > MAX_TAGS:
                 break
-            if tag and self._may_open(tag, self._held[:start]):
+            if tag and not self._is_code(self._held[:start]):
                 before, self._held = self._held[:start], self._held[start + len(tag) :]
                 yield from _nonempty("text", before)
                 self._open = tag
-                self._is_streaming = tag != _CALL and not self._shown().strip()
+                self._is_streaming = not self._shown().strip()
                 return
             after = _after_stops(self._held, start)
             if self._may_be_cut(after, (*tags, *_STOPS)):  # the rest of a tag may follow, or nothing
@@ -178,12 +169,9 @@ class TextTags:
         if at >= 0:
             inner, self._held = self._held[:at], self._held[at + len(end) :]
             self._open = ""
-            if tag != _CALL and (self._is_streaming or len(inner) <= MAX_HELD):
+            if self._is_streaming or len(inner) <= MAX_HELD:
                 yield from _nonempty("reasoning", inner)
                 self._skips_space, self._may_be_text = True, None
-            elif tag == _CALL and (calls := self._calls_in(inner)):
-                yield from calls
-                self._skips_space = True
             else:
                 yield from _nonempty("text", tag + inner + end)
         elif self._is_streaming:
@@ -193,7 +181,7 @@ class TextTags:
             if self._may_be_text is not None and inner:
                 self._may_be_text.append(inner)
             yield from _nonempty("reasoning", inner)
-        elif len(self._held) > (MAX_CALL if tag == _CALL else MAX_HELD):
+        elif len(self._held) > MAX_HELD:
             text, self._held, self._open = tag + self._held, "", ""
             yield from _nonempty("text", text)
 
@@ -211,20 +199,6 @@ class TextTags:
         if text.count("```") % 2:
             return True
         return text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
-
-    def _may_open(self, tag: str, more: str) -> bool:
-        """Return whether a tag after the text so far and `more` can be more than text about it."""
-        if self._is_code(more):
-            return False
-        return tag != _CALL or (self._shown() + more).rpartition("\n")[2].strip() == ""
-
-    def _calls_in(self, inner: str) -> list[Part]:
-        """Return the name and the arguments of a call between its tags; none if it is none of an offered tool."""
-        try:
-            calls, _ = read_calls(f"{_CALL}{inner}{_ENDS[_CALL]}", self._schemas)
-        except NotACall:
-            return []
-        return [("call", (call.name, call.arguments)) for call in calls]
 
 
 def _after_stops(text: str, start: int) -> int:

@@ -67,7 +67,6 @@ class ResponsesModel(OpenAIModel):
             request,
             model=self.name,
             strict=self._strict,
-            small=self.is_small,
             sees_images=self._sees_images and not request.without_files,
             encrypts=self._encrypts,
             profile=self._profile,

@@ -10,7 +10,6 @@ from assistant.providers.openai_wire.request_body import encoded, strict_format
 from assistant.providers.profiles.profile import Profile
 from assistant.providers.responses.history import InputWriter
 from assistant.providers.responses.web_search import INCLUDE, MAX_SEARCHES, REQUESTED, WEB_SEARCH
-from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -41,7 +40,6 @@ def response_request(
     *,
     model: str,
     strict: bool,
-    small: bool,
     sees_images: bool,
     encrypts: bool,
     profile: Profile,
@@ -54,7 +52,6 @@ def response_request(
         strict, small, sees_images, profile, extra, origin: as in `openai_wire.request_body`.
         encrypts: request reasoning in a form that can be sent back.
     """
-    request = brief(request) if small else request
     writer = InputWriter(request.messages, profile, model, origin, sees_images=sees_images)
     body = {
         **_options({**extra, **request.options}, profile),

@@ -35,7 +35,7 @@ async def test_clients_get_files_and_the_model_gets_images_with_the_next_request
 
 def body(messages: list[Message], *, sees_images: bool) -> list[dict[str, object]]:
     request = ModelRequest(messages)
-    made = request_body(request, model="m", strict=False, small=False, with_usage=False, sees_images=sees_images)
+    made = request_body(request, model="m", strict=False, with_usage=False, sees_images=sees_images)
     found: list[dict[str, object]] = json.loads(made)["messages"]
     return found
 

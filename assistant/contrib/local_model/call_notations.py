@@ -11,14 +11,12 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assistant.toolkit.bounded_json import check_depth, load_json
 
 # The schema of the arguments of each offered tool, by its name.
 Schemas = Mapping[str, Mapping[str, Any]]
-NO_SCHEMAS: Schemas = MappingProxyType({})
 # Calls in one text, and arguments of one call; a model that repeats itself writes more.
 MAX_CALLS = 50
 MAX_ARGUMENTS = 100

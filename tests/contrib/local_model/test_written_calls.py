@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from assistant.client import ChatClient, RunFailed
+from assistant.contrib.local_model.call_notations import CERTAIN, NotACall, read_calls
+from assistant.contrib.local_model.written_calls import MAX_HELD, WrittenCalls
 from assistant.core.llm.protocol import TextDelta
 from assistant.core.values.messages import Reply
 from assistant.providers import OpenAIModel, model_class
-from assistant.providers.call_notations import CERTAIN, NotACall, read_calls
-from assistant.providers.written_calls import MAX_HELD, WrittenCalls
+from assistant.providers.text_reading import TextReading, read_texts_with
 from assistant.toolkit import tool
+from tests.fake_answers import Answer, chunk
 from tests.fake_provider import FakeProvider
 from tests.providers.native.wires import WIRES
+from tests.providers.quirks import end, sse
+from tests.providers.test_reader_cost import calls_of
 
 ROME = {"city": "Rome", "days": 2}
 JSON = json.dumps(ROME)
@@ -235,9 +239,24 @@ async def test_two_calls_and_reasoning_are_read(fake_provider: FakeProvider) -> 
     assert len((await client_of(fake_provider).call("Weather?")).tool_calls) == 2
 
 
-async def test_calls_stay_in_the_text_of_a_model_that_is_said_to_write_none(fake_provider: FakeProvider) -> None:
+async def test_calls_stay_in_the_text_where_nothing_reads_them(fake_provider: FakeProvider) -> None:
     fake_provider.reply(NOTATIONS["Hermes"])
-    assert (await client_of(fake_provider, text_calls=False).call("Hi")).text == NOTATIONS["Hermes"]
+    read_texts_with(TextReading)
+    try:
+        reply = await client_of(fake_provider).call("Hi")
+    finally:
+        read_texts_with(WrittenCalls)
+    assert reply.text == NOTATIONS["Hermes"]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_call_that_comes_in_the_text_and_as_a_call_is_one(fake_provider: FakeProvider, is_first: bool) -> None:
+    native = {"index": 0, "id": "n1", "function": {"name": "get_weather", "arguments": JSON}}
+    parts = [chunk({"content": NOTATIONS["Hermes"]}), chunk({"tool_calls": [native]})]
+    fake_provider.queue(Answer([sse(*(parts if is_first else parts[::-1]), end("tool_calls"))]))
+    fake_provider.reply("Sun.")
+    reply = await client_of(fake_provider).call("Weather?")
+    assert [call.arguments for call in reply.tool_calls] == [ROME]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -325,3 +344,17 @@ def test_text_that_is_made_to_take_long_is_refused(piece: str) -> None:
     for opening in ("<tool_call><function=get_weather>", "<tool_call>get_weather<arg_key>", "[TOOL_CALLS]"):
         with pytest.raises(NotACall):
             read_calls(opening + piece * (MAX_HELD // len(piece)), SCHEMAS)
+
+
+# Each begins like a call, and is none.
+@pytest.mark.parametrize(
+    "piece", ["[a", "{", "\n[", "`[get_weather(`", "`[TOOL_CALLS][{`", '{"name": "x"}\n', "`", "\n```tool_code\n"]
+)
+def test_brackets_without_end_cost_no_more_than_some(piece: str) -> None:
+    tools = [get_weather.replace(name=name) for name in ("get_weather", "get_forecast")]
+
+    def look_through(count: int) -> None:
+        calls = WrittenCalls(tools)
+        assert "".join(part.text for part in calls.passed([TextDelta(f"So: {piece * count}")])).startswith("So: ")
+
+    assert calls_of(lambda: look_through(20_000)) == calls_of(lambda: look_through(40_000))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, TextDelta
-from assistant.core.values.messages import Reply, ToolCall
-from assistant.providers.call_notations import (
+from assistant.contrib.local_model.call_notations import (
     BEGINNINGS,
     LOOKED_AT,
     NotACall,
@@ -17,6 +15,9 @@ from assistant.providers.call_notations import (
     beginning_of,
     read_calls,
 )
+from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, TextDelta
+from assistant.core.values.messages import Reply, ToolCall
+from assistant.providers.text_reading import TextReading
 from assistant.toolkit import Tool
 from assistant.toolkit.translation import gettext_noop
 
@@ -32,22 +33,19 @@ MAX_BRACKETS = 5_000
 MAX_IN_CODE = 100
 
 
-class WrittenCalls:
+class WrittenCalls(TextReading):
     """Looks for a call in the text of one answer, and holds it back up to the end.
 
     An answer that begins with the mark of a call is meant as one. Anything else is a call only if it names an offered
     tool, can be read, and ends the answer; else it is text.
 
     Args:
-        tools: those that were offered; None to leave calls in the text.
-
-    Attributes:
-        is_idle: whether no text needs to be looked at any more.
+        tools: those that were offered.
     """
 
-    def __init__(self, tools: Iterable[Tool] | None) -> None:
-        self.is_idle = tools is None
-        self._schemas: Schemas = {tool.name: tool.parameters for tool in tools or ()}
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.is_idle = False
+        self._schemas: Schemas = {tool.name: tool.parameters for tool in tools}
         # What was passed on, and what was not.
         self._shown: list[str] = []
         self._held = ""
