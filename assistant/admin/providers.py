@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
-from django.core.exceptions import ImproperlyConfigured
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -23,7 +22,6 @@ from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
 from assistant.providers.openai_wire.request_body import InvalidExtraBody, checked_extra_body, reserved_by
-from assistant.services.assistants.provider_check import check_provider
 from assistant.services.assistants.provider_choice import check_prices, format_problem
 from assistant.services.assistants.provider_use import assistants_of, fallbacks_of, tenants_of
 from assistant.services.assistants.refused_tools import offer_again, refusals_of
@@ -157,7 +155,6 @@ class ProviderAdmin(TenantScopedAdmin):
         "users",
     )
     readonly_fields: ClassVar[tuple[Any, ...]] = ("has_api_key", "refusals", "users")
-    actions = ("test",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
@@ -186,28 +183,11 @@ class ProviderAdmin(TenantScopedAdmin):
         lines = users_of(provider) if provider.pk else []
         return format_html_join("", "{}<br>", ((line,) for line in lines)) or gettext("nobody")
 
-    @admin.action(description=gettext_lazy("Test the selected providers"), permissions=["change"])
-    def test(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
-        """Ask each provider, say what it answered, and put those of tenants into use that answered."""
-        for provider in queryset:
-            self.test_provider(request, provider)
-
-    def test_provider(self, request: HttpRequest, provider: Provider) -> None:
-        """Ask a provider, and say what it answered."""
-        try:
-            check = check_provider(provider=provider, actor=request.user)
-        except ImproperlyConfigured:
-            self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
-        else:
-            self.message_user(request, check.sentence, messages.SUCCESS if check.is_good else messages.ERROR)
-
     def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
         """List those that use the providers; if these were deleted, another model would answer without notice."""
         return [reason for provider in rows for reason in _reason_to_keep(provider)]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if not change and obj.tenant_id is not None:
-            obj.is_untested = True
         if form.cleaned_data["clear_api_key"]:
             obj.api_key = ""
         elif form.cleaned_data["new_api_key"]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from assistant.contrib.panel.services.provider_check import Check, check_choice, default_choice_of
 from assistant.models import Provider
-from assistant.services.assistants.provider_check import Check, check_choice, default_choice_of
 from assistant.services.tenancy import audit_trail
 
 

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 
+from assistant.contrib.panel.services import provider_check
 from assistant.models import AuditEntry, Provider
-from assistant.services.assistants import provider_check
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.factories import make_assistant, make_provider, make_tenant

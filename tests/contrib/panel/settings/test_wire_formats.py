@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
+from assistant.contrib.panel.services import provider_check, provider_probe
 from assistant.models import Assistant, Provider
-from assistant.providers import FORMATS, model_class, probe
-from assistant.services.assistants import provider_check
+from assistant.providers import FORMATS, model_class
 from assistant.toolkit.lazy_module import LazyModule
 from tests.base import Cast
 from tests.factories import make_provider
@@ -98,7 +98,7 @@ def test_importing_the_providers_package_takes_none_of_its_servers_time(
     amys: Client, fake_provider: FakeProvider, row: Provider, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    model, probing = model_class(wire.name), probe.probing
+    model, probing = model_class(wire.name), provider_probe._probing
 
     class Clients(LazyModule):
         async def get(self) -> ModuleType:
@@ -110,7 +110,7 @@ def test_importing_the_providers_package_takes_none_of_its_servers_time(
         return probing(*args)
 
     monkeypatch.setattr(model, "clients", Clients(model.clients._name))
-    monkeypatch.setattr(probe, "probing", timed)
+    monkeypatch.setattr(provider_probe, "_probing", timed)
     fake_provider.queue(wire.say("Yes."))
     assert "Own answers" in amys.post(f"{LIST}{row.pk}/test/", follow=True).content.decode()
     assert "time" in done and done.index("import") < done.index("time")

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, choices_of
+from assistant.contrib.panel.services.provider_check import Check, check_assistant, default_choice_of, models_of
 from assistant.models import Assistant, Provider, Tenant
-from assistant.services.assistants.provider_check import Check, check_assistant, default_choice_of, models_of
 from assistant.services.assistants.provider_choice import choose_provider
 
 

@@ -10,7 +10,8 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Max
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
@@ -26,10 +27,10 @@ from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.providers import ProviderAdmin, cleaned_setting
 from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.contrib.panel.reports.provider_use import ProviderUse, uses_of
+from assistant.contrib.panel.services.provider_check import check_provider, put_into_use
 from assistant.contrib.panel.services.provider_keys import KeyRefused, rotate_key
 from assistant.models import Provider, TenantLimits
 from assistant.providers.given_settings import key_of
-from assistant.services.assistants.provider_check import put_into_use
 
 
 class KeyForm(forms.Form):
@@ -75,6 +76,13 @@ class ProviderPages(ProviderAdmin):
     list_display = (*ProviderAdmin.list_display, "used_by", "set_by")
     fields = (*ProviderAdmin.fields, "set_by")
     readonly_fields = (*ProviderAdmin.readonly_fields, "set_by")
+    actions = ("test",)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save the provider; a tenant's new one answers for no assistant until it was tested or chosen."""
+        if not change and obj.tenant_id is not None:
+            obj.is_untested = True
+        super().save_model(request, obj, form, change)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ProviderList
@@ -118,6 +126,21 @@ class ProviderPages(ProviderAdmin):
             path("<path:object_id>/rotate/", wrap(self.rotate_view), name="assistant_provider_rotate"),
             *super().get_urls(),
         ]
+
+    @admin.action(description=gettext_lazy("Test the selected providers"), permissions=["change"])
+    def test(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        """Ask each provider, say what it answered, and put those of tenants into use that answered."""
+        for provider in queryset:
+            self.test_provider(request, provider)
+
+    def test_provider(self, request: HttpRequest, provider: Provider) -> None:
+        """Ask a provider, and say what it answered."""
+        try:
+            check = check_provider(provider=provider, actor=request.user)
+        except ImproperlyConfigured:
+            self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
+        else:
+            self.message_user(request, check.sentence, messages.SUCCESS if check.is_good else messages.ERROR)
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask the provider, and say what it answered."""

@@ -13,9 +13,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.contrib.panel.services.provider_probe import ProbeFailed, Server, list_models, try_model
 from assistant.models import Assistant, Provider
 from assistant.providers.given_settings import address_of, key_of
-from assistant.providers.probe import ProbeFailed, Server, list_models, try_model
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, problem_of
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
