@@ -15,7 +15,6 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, price_column
-from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 # Starter prompts that the chat shows.
 MAX_STARTERS = 4
@@ -45,16 +44,10 @@ def active_assistants(*, tenant_id: int) -> list[Assistant]:
     return list(rows.order_by("name", "pk"))
 
 
-def _active(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
-    return with_prompt(Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True))
-
-
-_ASSISTANT = PreparedQuery(_active, tenant_id=int, slug=str)
-
-
 def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
     """Return a tenant's active assistant as `with_prompt` reads it, or None."""
-    return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
+    rows = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
+    return with_prompt(rows).first()
 
 
 def prompt_of(assistant: Assistant, values: Callable[[], PromptValues]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q, QuerySet, TextField
+from django.db.models import ExpressionWrapper, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.core.conversation.paths import WHOLE, Path
@@ -25,7 +25,6 @@ from assistant.models import ToolCall as CallRow
 from assistant.models.fields import decrypted, encrypted
 from assistant.services.conversations.paths import on_path, shown_path, summarised_to
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
-from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
@@ -67,9 +66,6 @@ def with_sealed_states(checkpoint: dict[str, Any]) -> dict[str, Any]:
 # Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
 
-# `is_superseded` is set afterwards for the few messages that are.
-_NOT_SUPERSEDED = Func(template="FALSE", output_field=BooleanField())
-_MESSAGES = PreparedInsert(MessageRow, is_superseded=_NOT_SUPERSEDED)
 _Row = tuple[str, str, str, str, str, int, str, int, str, str]
 _EMPTY = "[]"
 EVERYWHERE = Q()
@@ -210,7 +206,7 @@ def store_messages(
     Args:
         digests: of the marked ones by message id, from `returned_marks.digests_of`.
     """
-    _MESSAGES.insert_all(
+    MessageRow.objects.bulk_create(
         [
             MessageRow(
                 conversation_id=conversation_id,

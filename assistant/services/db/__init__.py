@@ -1,1 +1,1 @@
-"""Database calls from async code, and prepared statements for frequent queries."""
+"""Database calls from async code, and prepared queries."""

@@ -35,7 +35,7 @@ MAX_JUMPS = 100
 class DatabaseTime(Func):
     """The database's time as a query expression, at the start of the statement, not of the transaction.
 
-    Without parameters, so that prepared statements can contain it.
+    Without parameters, so that prepared queries can contain it.
 
     Args:
         offset: seconds to add.

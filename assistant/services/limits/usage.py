@@ -15,14 +15,12 @@ from django.db.models.functions import TruncDate
 
 from assistant.core.values.messages import Usage
 from assistant.models import Run, UsageEntry
-from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.limits.quota_ledger import settle
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.members import Member
 
 # Dates beyond these overflow in some time zones.
 FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(9998, 12, 30)
-_ENTRIES = PreparedInsert(UsageEntry)
 By = Literal["day", "model", "assistant"]
 _NAMES: Mapping[By, Callable[[ZoneInfo], Combinable]] = {
     "day": lambda zone: TruncDate("created_at", tzinfo=zone),
@@ -52,7 +50,7 @@ def write_usage(
     has_run: bool = True,
 ) -> None:
     """Store what a run used, by provider and model; without `has_run` it was deleted meanwhile."""
-    _ENTRIES.insert_all(
+    UsageEntry.objects.bulk_create(
         [
             UsageEntry(
                 tenant_id=key.tenant_id,

@@ -21,12 +21,11 @@ from assistant.models import Message as MessageRow
 from assistant.services import metrics
 from assistant.services.conversations.returned_marks import digests_of
 from assistant.services.conversations.stored_messages import store_messages
-from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
 from assistant.services.limits.quota_ledger import settle
 from assistant.services.limits.usage import write_usage
 from assistant.services.run_key import RunKey
-from assistant.services.runs.leases import LostRun, held_by
+from assistant.services.runs.leases import LostRun, held_run
 from assistant.services.runs.opening.client_input import waiting_to_store
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
 from assistant.services.tenant_events import record_run_event
@@ -57,29 +56,6 @@ def ending_of(event: RunFinished | RunError) -> Ending:
 
 def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
     return Conversation.objects.filter(pk=pk, tenant_id=tenant_id)
-
-
-_COUNT = PreparedUpdate(_conversation, "run_count", "message_count", "updated_at", pk=uuid.UUID, tenant_id=int)
-_END = PreparedUpdate(
-    held_by,
-    "status",
-    "ending",
-    "error_code",
-    "error_message",
-    "input_tokens",
-    "output_tokens",
-    "first_token_ms",
-    "configuration",
-    "timeline",
-    "partial",
-    "checkpoint_seq",
-    "lease_until",
-    "ended_at",
-    "client_input",
-    pk=int,
-    tenant_id=int,
-    owner=str,
-)
 
 
 @transaction.atomic
@@ -124,31 +100,24 @@ def close_run(
             spent=(total.total_tokens, total.cost),
         )
     # Every transaction updates the conversation's row first, so that two for the same conversation cannot deadlock.
-    _COUNT.update(
-        to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},
-        pk=key.conversation_id,
-        tenant_id=key.tenant_id,
+    _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).update(
+        run_count=key.number, message_count=position + len(messages), updated_at=now
     )
-    is_held = _END.update(
-        to={
-            "status": ending.status,
-            "ending": dict(ending.event),
-            "error_code": ending.error_code,
-            "error_message": ending.error_message,
-            "input_tokens": total.input_tokens,
-            "output_tokens": total.output_tokens,
-            "first_token_ms": None if first_token is None else round(first_token * 1000),
-            "configuration": "" if record is None else record.configuration.digest,
-            "timeline": None if record is None else dict(record.timeline),
-            "partial": None,
-            "checkpoint_seq": last_seq,
-            "lease_until": None,
-            "ended_at": now,
-            "client_input": waiting_to_store() if ending.status == Run.Status.WAITING else None,
-        },
-        pk=key.pk,
-        tenant_id=key.tenant_id,
-        owner=key.owner,
+    is_held = held_run(key).update(
+        status=ending.status,
+        ending=dict(ending.event),
+        error_code=ending.error_code,
+        error_message=ending.error_message,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        first_token_ms=None if first_token is None else round(first_token * 1000),
+        configuration="" if record is None else record.configuration.digest,
+        timeline=None if record is None else dict(record.timeline),
+        partial=None,
+        checkpoint_seq=last_seq,
+        lease_until=None,
+        ended_at=now,
+        client_input=waiting_to_store() if ending.status == Run.Status.WAITING else None,
     )
     if not is_held:
         raise LostRun(key.run_id)

@@ -17,7 +17,6 @@ from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.models import Run, ToolCall
 from assistant.models.runs import ACTIVE, IS_ACTIVE
 from assistant.services.db.clock import ClockWatch, DatabaseTime, clock_watch, latest_database_time, read_clock
-from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.roles import has_workers
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
@@ -53,15 +52,6 @@ class Checkpoint:
     seq: int
 
 
-def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
-    return held_by(pk=pk, tenant_id=tenant_id, owner=owner).filter(cancel_requested_at=None)
-
-
-# Prepared, because it is run for every answer in progress, every few seconds at least.
-_CHECKPOINT = PreparedUpdate(
-    _uncancelled, "partial", "checkpoint_seq", expressions={"lease_until": LEASE_END}, pk=int, tenant_id=int, owner=str
-)
-
 # For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than an UPDATE
 # for each row.
 _CHECKPOINTS = """
@@ -84,10 +74,10 @@ def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool
     Raises:
         LostRun: another process has taken the run over.
     """
-    kept = {"partial": dict(partial), "checkpoint_seq": seq}
-    if _CHECKPOINT.update(to=kept, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
+    columns = {"partial": dict(partial), "checkpoint_seq": seq, "lease_until": LEASE_END}
+    if held_run(key).filter(cancel_requested_at=None).update(**columns):
         return False
-    if not held_run(key).update(**kept, lease_until=LEASE_END):
+    if not held_run(key).update(**columns):
         raise LostRun(key.run_id)
     return True
 

@@ -15,10 +15,8 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
-from django.db.models import QuerySet
 
 from assistant.models import Assistant
-from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 from assistant.services.tenancy.scopes import Rule
 from assistant.services.tenancy.sign_in_steps import lack_of
@@ -179,7 +177,7 @@ def require_address(caller: Caller, *, tenant_slug: str = "", assistant_slug: st
     member = caller.member
     if tenant_slug and member.tenant.slug != tenant_slug:
         raise wrong_address()
-    if assistant_slug and not _ACTIVE_ASSISTANT.rows(tenant_id=member.tenant_id, slug=assistant_slug):
+    if assistant_slug and not _has_assistant(member.tenant_id, assistant_slug):
         raise wrong_address()
 
 
@@ -210,8 +208,5 @@ def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:
     return Caller(member, session.data.session_key or "", session.data.get(HASH_SESSION_KEY, ""))
 
 
-def _active_assistant(*, tenant_id: int, slug: str) -> QuerySet[Assistant, tuple[int]]:
-    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).values_list("pk")
-
-
-_ACTIVE_ASSISTANT = PreparedQuery(_active_assistant, tenant_id=int, slug=str)
+def _has_assistant(tenant_id: int, slug: str) -> bool:
+    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).exists()

@@ -218,10 +218,6 @@ def create_api_key(
     return row, key
 
 
-def _key(*, hashed: str) -> QuerySet[ApiKey]:
-    return ApiKey.objects.filter(hashed=hashed, revoked_at=None, tenant__is_active=True, user__is_active=True)
-
-
 def _key_membership(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id)
@@ -230,7 +226,6 @@ def _key_membership(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
     )
 
 
-_KEY = PreparedQuery(_key, hashed=str)
 _KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
 
 
@@ -238,7 +233,9 @@ _KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
 def member_by_key(*, key: str) -> Member | None:
     """Return the member an API key belongs to, or None if the key is unknown, revoked or expired."""
     now = timezone.now()
-    row = _KEY.first(hashed=hash_key(key))
+    row = ApiKey.objects.filter(
+        hashed=hash_key(key), revoked_at=None, tenant__is_active=True, user__is_active=True
+    ).first()
     if row is None or (row.expires_at is not None and row.expires_at <= now):
         return None
     membership = _KEY_MEMBERSHIP.first(tenant_id=row.tenant_id, user_id=row.user_id)

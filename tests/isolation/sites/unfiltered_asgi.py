@@ -20,7 +20,6 @@ from assistant.contrib.end_users.models import WidgetOrigin
 from assistant.models import ApiKey, Membership
 
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery  # isort: skip
-from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate  # isort: skip
 
 __all__ = ["application"]
 
@@ -56,12 +55,6 @@ def _rows(self: PreparedQuery[Any], **values: Any) -> list[Any]:
     return list(self._build(**values))
 
 
-def _update(self: PreparedUpdate, *, to: dict[str, Any], **values: Any) -> int:
-    queryset = self._build(**values)
-    names = [queryset.model._meta.get_field(column).attname for column in self._columns]
-    return queryset.update(**{name: to[name] for name in names})
-
-
 QuerySet._filter_or_exclude = _forgetful  # type: ignore[method-assign]
 # A prepared statement must use all its parameters, so the queryset is built for each call.
-PreparedQuery.rows, PreparedUpdate.update = _rows, _update  # type: ignore[method-assign]
+PreparedQuery.rows = _rows  # type: ignore[method-assign]

@@ -21,7 +21,6 @@ from django.db.models.functions import Coalesce
 from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 from assistant.contrib.webhooks.services.events import TEST_EVENT, secrets_of, tell_of_due
 from assistant.services.db.clock import DatabaseTime, database_time
-from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.metrics import Series
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
@@ -84,15 +83,6 @@ def _due_now(now: datetime) -> QuerySet[WebhookDelivery]:
     return _pending().filter(next_try_at__lte=now)
 
 
-def _next_try() -> QuerySet[WebhookDelivery, tuple[datetime, datetime]]:
-    timed = _pending().filter(next_try_at__isnull=False).order_by("next_try_at")
-    return timed.values_list("next_try_at", DatabaseTime())[:1]
-
-
-# Prepared, because every process runs it every two seconds.
-_NEXT_TRY = PreparedQuery(_next_try)
-
-
 @all_tenants()
 def claim_due(
     *, sending: Mapping[tuple[int, int], int], limit: int, next_in: Callable[[float], object] = lambda seconds: None
@@ -105,7 +95,8 @@ def claim_due(
         sending: the number of deliveries that this process is sending, by (tenant, webhook).
         next_in: called with the seconds until the first delivery is due, if none is due now.
     """
-    row = _NEXT_TRY.first()
+    timed = _pending().filter(next_try_at__isnull=False).order_by("next_try_at")
+    row = timed.values_list("next_try_at", DatabaseTime()).first()
     if row is None:
         return []
     if row[0] > row[1]:

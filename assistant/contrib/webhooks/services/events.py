@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, QuerySet
+from django.db.models import Exists
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -24,7 +24,6 @@ from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
 from assistant.models import Assistant, Run, Tenant, ToolCall
 from assistant.services.conversations.added_details import added_counts
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.listeners import Listeners
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
@@ -59,16 +58,9 @@ def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_k
     return _create_deliveries(tenant_id, webhooks, event, data, event_key) if webhooks else 0
 
 
-def _active(*, tenant_id: int) -> QuerySet[Webhook]:
-    return Webhook.objects.filter(tenant_id=tenant_id, is_active=True).only("events").order_by("pk")
-
-
-# Prepared, because it runs at the end of every run and most tenants have none.
-_ACTIVE = PreparedQuery(_active, tenant_id=int)
-
-
 def _subscribed(tenant_id: int, event: str) -> list[int]:
-    return [row.pk for row in _ACTIVE.rows(tenant_id=tenant_id) if event in row.events]
+    rows = Webhook.objects.filter(tenant_id=tenant_id, is_active=True).order_by("pk")
+    return [pk for pk, events in rows.values_list("pk", "events") if event in events]
 
 
 def _create_deliveries(

@@ -130,7 +130,7 @@ class Parameters:
         """The placeholder values by name. Made at first use, because the user model must have been loaded."""
         return {name: _placeholder(kind, number) for number, (name, kind) in enumerate(self._kinds.items())}
 
-    def statement(self, sql: str, params: Sequence[Any], columns: Sequence[str] = ()) -> Statement:
+    def statement(self, sql: str, params: Sequence[Any]) -> Statement:
         """Turn compiled SQL into a statement that can be bound to values of these parameters.
 
         Constants become part of the SQL: SQLite plans a statement again for every call if a parameter is in a place
@@ -138,7 +138,7 @@ class Parameters:
         positional ones.
 
         Args:
-            params: the parameters of `sql`. The first are the new values of `columns`, and are bound by these names.
+            params: the parameters of `sql`.
 
         Raises:
             ValueError: the SQL does not use one of the named parameters.
@@ -147,11 +147,9 @@ class Parameters:
         parts: dict[str, Any] = {}
         pieces = [texts[0]]
         for index, (param, text) in enumerate(zip(params, texts[1:], strict=True)):
-            name, part = f"p{index}", self._part(param)
-            if index < len(columns):
-                name = columns[index]
-                part = _Parameter(name, _same)
-            elif not isinstance(part, _Parameter) and (literal := _literal(part)):
+            name = f"p{index}"
+            part = self._part(param)
+            if not isinstance(part, _Parameter) and (literal := _literal(part)):
                 pieces += (literal, text)
                 continue
             parts[name] = part

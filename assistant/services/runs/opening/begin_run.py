@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import BooleanField, CharField, Func, JSONField
-
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
@@ -18,7 +16,6 @@ from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_message, summary_of
-from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.runs.leases import LEASE_END
@@ -27,20 +24,6 @@ from assistant.services.runs.opening.run_setup import Answering, RunName, RunSet
 from assistant.services.runs.opening.sent_files import estimate_files
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
-
-# These columns are updated afterwards if they have a value, so that inserting most runs sends none.
-_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
-_NO_INPUT = Func(template="NULL", output_field=JSONField())
-_NO_RESUMES = Func(template="'[]'", output_field=JSONField())
-_NOT_SHARED = Func(template="false", output_field=BooleanField())
-_RUNS = PreparedInsert(
-    Run,
-    lease_until=LEASE_END,
-    replaced_model=_NO_REPLACED_MODEL,
-    client_input=_NO_INPUT,
-    resumes=_NO_RESUMES,
-    is_shared=_NOT_SHARED,
-)
 
 
 def begin_run(
@@ -100,31 +83,29 @@ def begin_run(
     replaced = found.replaced
     if provider is not choice:
         setup = replace(setup, settings=settings_of(assistant, provider))
-    run = _RUNS.insert(
-        Run(
-            tenant_id=member.tenant_id,
-            conversation=conversation,
-            user_id=member.user_id,
-            assistant=assistant,
-            api_key_id=key_of_run(member),
-            run_id=name.run_id,
-            continues=name.continues,
-            answers=name.answers,
-            follows=follows,
-            number=conversation.run_count + 1,
-            status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
-            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
-            provider_name=provider.name,
-            model=provider.model,
-            reserved_tokens=expected.tokens,
-            reserved_cost=expected.cost,
-            lease_owner=owner,
-            is_test=is_test,
-        )
+    run = Run.objects.create(
+        tenant_id=member.tenant_id,
+        conversation=conversation,
+        user_id=member.user_id,
+        assistant=assistant,
+        api_key_id=key_of_run(member),
+        run_id=name.run_id,
+        continues=name.continues,
+        answers=name.answers,
+        follows=follows,
+        number=conversation.run_count + 1,
+        status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
+        prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+        provider_name=provider.name,
+        model=provider.model,
+        replaced_model=replaced,
+        reserved_tokens=expected.tokens,
+        reserved_cost=expected.cost,
+        lease_owner=owner,
+        lease_until=LEASE_END,
+        is_test=is_test,
+        client_input=client_input or None,
     )
-    if replaced or client_input:
-        own_row = Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id)
-        own_row.update(replaced_model=replaced, client_input=client_input)
     store_messages(
         tenant_id=member.tenant_id,
         conversation_id=conversation.pk,

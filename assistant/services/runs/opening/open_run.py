@@ -17,7 +17,6 @@ from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.conversations.stored_messages import recent_messages
-from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
@@ -54,7 +53,6 @@ TITLE_OF_FILES = "Files"
 FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_CONVERSATIONS = PreparedInsert(Conversation)
 
 
 def open_run(
@@ -327,14 +325,12 @@ def _new_conversation(member: Member, assistant: Assistant, given: RunInput, tes
     """Store a new conversation. Raises `IntegrityError` if there is one with its id, or its key."""
     if given.message is None:
         raise Refused("thread_not_found", _("There is no such conversation."))
-    return _CONVERSATIONS.insert(
-        Conversation(
-            pk=given.thread_id,
-            thread_key=given.thread_key,
-            tenant_id=member.tenant_id,
-            user_id=member.user_id,
-            assistant=assistant,
-            title=" ".join(given.message.text.split())[:TITLE_LENGTH] or TITLE_OF_FILES,
-            test_tools=test_tools,
-        )
+    return Conversation.objects.create(
+        pk=given.thread_id,
+        thread_key=given.thread_key,
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant=assistant,
+        title=" ".join(given.message.text.split())[:TITLE_LENGTH] or TITLE_OF_FILES,
+        test_tools=test_tools,
     )
