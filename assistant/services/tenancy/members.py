@@ -218,31 +218,27 @@ def create_api_key(
     return row, key
 
 
-def _key_membership(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
-    return (
-        Membership.objects.filter(tenant_id=tenant_id, user_id=user_id)
-        .exclude(role=Membership.Role.END_USER)
-        .select_related("tenant", "tenant__limits", "user")
-    )
-
-
-_KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
-
-
 @all_tenants()
 def member_by_key(*, key: str) -> Member | None:
     """Return the member an API key belongs to, or None if the key is unknown, revoked or expired."""
     now = timezone.now()
-    row = ApiKey.objects.filter(
-        hashed=hash_key(key), revoked_at=None, tenant__is_active=True, user__is_active=True
-    ).first()
+    rows = ApiKey.objects.filter(hashed=hash_key(key), revoked_at=None).select_related("tenant")
+    row = rows.first()
     if row is None or (row.expires_at is not None and row.expires_at <= now):
         return None
-    membership = _KEY_MEMBERSHIP.first(tenant_id=row.tenant_id, user_id=row.user_id)
-    if membership is None:
+    member = _acting_as(row)
+    if member is None:
         return None
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
+    return member
+
+
+def _acting_as(row: ApiKey) -> Member | None:
+    """Return the member that an API key acts as, with the key's own limits; None if they are no active member."""
+    membership = _MEMBERSHIP.first(user_id=row.user_id, tenant_slug=row.tenant.slug)
+    if membership is None or membership.role == Membership.Role.END_USER:
+        return None
     return member_of(membership, row)
 
 
@@ -258,6 +254,5 @@ def acting_key() -> int | None:
 
 def member_of_key(*, tenant_id: int, key_id: int) -> Member | None:
     """Return the member that a stored API key of a tenant acts as; None if the key cannot be used."""
-    row = active_keys().filter(pk=key_id, tenant_id=tenant_id, tenant__is_active=True).first()
-    membership = None if row is None else _KEY_MEMBERSHIP.first(tenant_id=tenant_id, user_id=row.user_id)
-    return None if membership is None else member_of(membership, row)
+    row = active_keys().filter(pk=key_id, tenant_id=tenant_id).select_related("tenant").first()
+    return None if row is None else _acting_as(row)
