@@ -1,4 +1,4 @@
-"""Sets switches of tools, one or many at a time, and takes a change back."""
+"""Sets switches of tools, one or many at a time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import check_end, checked_reason
@@ -22,8 +21,6 @@ from assistant.services.toolpolicy.blocks import check_end, checked_reason
 POLICIES = tuple(ToolSetting.Policy.values)
 # The audit's name of a changed switch.
 ACTION = "tool.switch"
-# How long a change can be taken back.
-UNDO_SECONDS = 600
 # Switches that one change may set: more than a page of the board has.
 MAX_TARGETS = 5_000
 
@@ -72,17 +69,6 @@ class Change:
     overtaken: tuple[Target, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LatestChange:
-    """A change that can be taken back: its id, how many switches it set, and to what; "" if to several policies."""
-
-    id: str
-    count: int
-    policy: str
-    tool: str
-    at: datetime
-
-
 @transaction.atomic
 def set_switches(
     *,
@@ -124,7 +110,7 @@ def set_switches(
     if seen is not None:
         _lock_tenants(wanted)
         overtaken = tuple(_set_by_others(actor, wanted, seen))
-    made = _apply(actor, {one: value for one, value in wanted.items() if one not in overtaken}, ())
+    made = apply_states(actor, {one: value for one, value in wanted.items() if one not in overtaken}, ())
     return replace(made, overtaken=overtaken)
 
 
@@ -178,50 +164,7 @@ def _set_by_others(actor: audit_trail.Actor, targets: Collection[Target], seen: 
     entries = AuditEntry.objects.filter(
         tenant__in={target.tenant_id for target in targets}, action=ACTION, pk__gt=seen
     ).exclude(actor_id=actor.pk if actor is not None else None)
-    return {_target(entry) for entry in entries} & set(targets)
-
-
-@transaction.atomic
-def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tenant]) -> Change:
-    """Set the switches of one of the actor's changes back to what they were before it.
-
-    Args:
-        change: the id of a change of the last ten minutes.
-        tenants: those that the actor may change. Switches of others are left out.
-
-    Raises:
-        LookupError: there is no such change, or it is too old.
-    """
-    entries = list(_recent(actor, tenants).filter(details__change=change))
-    if not entries:
-        raise LookupError("there is no such change of yours in the last ten minutes")
-    was_set = {_target(entry): entry for entry in entries}
-    stored = _locked(was_set)
-    now = {target: _state_of(stored.get(target)).word for target in was_set}
-    wanted = {
-        target: _state_before(entry)
-        for target, entry in was_set.items()
-        if now[target] == entry.details["policy"] and _exists(target)
-    }
-    return _apply(actor, wanted, tuple(was_set.keys() - wanted.keys()))
-
-
-def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> LatestChange | None:
-    """Return the actor's newest change of these tenants' switches that can be taken back; two queries."""
-    newest = _recent(actor, tenants).filter(details__has_key="change").order_by("-pk").first()
-    if newest is None:
-        return None
-    change = str(newest.details["change"])
-    entries = list(_recent(actor, tenants).filter(details__change=change).values_list("details__policy", "target"))
-    policies = {policy for policy, _ in entries}
-    tools = {target.rpartition(": ")[2] for _, target in entries}
-    return LatestChange(
-        change,
-        len(entries),
-        policies.pop() if len(policies) == 1 else "",
-        tools.pop() if len(tools) == 1 else "",
-        newest.created_at,
-    )
+    return {target_of(entry) for entry in entries} & set(targets)
 
 
 @transaction.atomic
@@ -231,7 +174,7 @@ def delete_switches(*, actor: audit_trail.Actor, settings: Iterable[ToolSetting]
     The caller has checked that the actor administers their tenants.
     """
     for setting in settings:
-        record_switch(actor=actor, setting=setting, before=_state_of(setting), after=State(FOLLOW))
+        record_switch(actor=actor, setting=setting, before=state_of(setting), after=State(FOLLOW))
         setting.delete()
 
 
@@ -262,39 +205,13 @@ def knows_tool(*, tenant_id: int, name: str) -> bool:
     )
 
 
-def _recent(actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> QuerySet[AuditEntry]:
-    return AuditEntry.objects.filter(
-        tenant__in=tenants,
-        actor_id=actor.pk if actor is not None else None,
-        action=ACTION,
-        created_at__gt=DatabaseTime(-UNDO_SECONDS),
-    )
-
-
-def _target(entry: AuditEntry) -> Target:
+def target_of(entry: AuditEntry) -> Target:
     assistant = entry.details.get("assistant")
     return Target(entry.tenant_id or 0, assistant, entry.target.rpartition(": ")[2])
 
 
-def _state_of(row: ToolSetting | None) -> State:
+def state_of(row: ToolSetting | None) -> State:
     return State(FOLLOW) if row is None else State(row.policy, row.reason, row.until)
-
-
-def _state_before(entry: AuditEntry) -> State:
-    """Return what a switch was set to before a change of it."""
-    was = entry.details.get("was")
-    if not isinstance(was, dict):
-        return State(str(entry.details["before"]))
-    until = was.get("until")
-    return State(str(was["policy"]), str(was["reason"]), None if until is None else datetime.fromisoformat(str(until)))
-
-
-def _exists(target: Target) -> bool:
-    """Whether the switch's assistant, if it is of one, has not been deleted since."""
-    return (
-        target.assistant_id is None
-        or Assistant.objects.filter(pk=target.assistant_id, tenant=target.tenant_id).exists()
-    )
 
 
 def _check_tools(wanted: Collection[Target]) -> None:
@@ -317,7 +234,7 @@ def _check_assistants(wanted: Collection[Target]) -> None:
         raise ValueError("the assistant belongs to another tenant")
 
 
-def _locked(targets: Collection[Target]) -> dict[Target, ToolSetting]:
+def locked_switches(targets: Collection[Target]) -> dict[Target, ToolSetting]:
     """Return the stored switches of the targets, locked until the end of the transaction."""
     assistants = {target.assistant_id for target in targets}
     of_assistants = Q(assistant__in=assistants - {None}) | (Q(assistant=None) if None in assistants else Q(pk=None))
@@ -330,14 +247,14 @@ def _locked(targets: Collection[Target]) -> dict[Target, ToolSetting]:
     return {target: row for target, row in found.items() if target in targets}
 
 
-def _apply(actor: audit_trail.Actor, wanted: Mapping[Target, State], left: tuple[Target, ...]) -> Change:
-    stored = _locked(wanted)
+def apply_states(actor: audit_trail.Actor, wanted: Mapping[Target, State], left: tuple[Target, ...]) -> Change:
+    stored = locked_switches(wanted)
     keep = {
         target
         for target, state in wanted.items()
         if state.policy == FOLLOW and target in stored and (stored[target].config or stored[target].secrets)
     }
-    before = {target: _state_of(stored.get(target)) for target in wanted}
+    before = {target: state_of(stored.get(target)) for target in wanted}
     changed = {target: state for target, state in wanted.items() if target not in keep and before[target] != state}
     _store(changed, stored)
     made = Change(uuid.uuid4().hex, tuple(changed), (*left, *keep))
@@ -385,7 +302,7 @@ def _store(changed: Mapping[Target, State], stored: Mapping[Target, ToolSetting]
         if rows:
             # A concurrent request may have created one of them, which then is changed below.
             ToolSetting.objects.bulk_create(rows, ignore_conflicts=True)
-        there = _locked([target for target, value in changed.items() if value == state])
+        there = locked_switches([target for target, value in changed.items() if value == state])
         ToolSetting.objects.filter(pk__in=[row.pk for row in there.values()], tenant__in=tenants).update(
             **values, updated_at=timezone.now()
         )

@@ -6,7 +6,6 @@ Unlike the errors of runs, those of here have the server's own reason: they are 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.values.messages import Message
 from assistant.providers import FORMATS, model_class
+from assistant.providers.failure_masking import without_keys
 from assistant.providers.openai import http_clients
 from assistant.providers.openai_wire.error_sentences import NO_KEY, TOO_SLOW
 from assistant.providers.openai_wire.refusals import OPENAI_URL
@@ -29,8 +29,6 @@ MAX_BYTES = 2 * 2**20
 QUESTION = "Answer with the word yes."
 # The openai package refuses an empty key, and many servers need none.
 _NO_KEY = "no-key"
-# Servers repeat keys in their reasons, some of them whole.
-_KEYS = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][\w*.-]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +151,6 @@ def _reason(exc: BaseException) -> str:
 
 def _clean(text: str, server: Server) -> str:
     """Return a text of the server's on one line, shortened, and without keys."""
-    if server.api_key:
-        text = text.replace(server.api_key, "…")
-    text = _KEYS.sub("…", " ".join(text.split()))
+    text = without_keys(" ".join(text.split()), [server.api_key] if server.api_key else [])
     text = "".join(character for character in text if character.isprintable())
     return text if len(text) <= MAX_REASON else f"{text[: MAX_REASON - 1]}…"

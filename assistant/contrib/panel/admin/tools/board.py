@@ -28,11 +28,12 @@ from assistant.contrib.panel.admin.tools.cells import Texts, cells_html
 from assistant.contrib.panel.admin.tools.wording import undo_label
 from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.tool_board import BoardRow, BoardTools, read_board, with_state
+from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import latest_change, latest_version
+from assistant.services.toolpolicy.switch_changes import latest_version
 from assistant.toolkit import Tool
 
 TENANTS_ON_A_PAGE = 30

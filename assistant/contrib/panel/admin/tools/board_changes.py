@@ -27,6 +27,7 @@ from assistant.contrib.panel.admin.tools.wording import (
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.tool_board import BoardRow, read_board, tools_named
+from assistant.contrib.panel.services.undone_switches import latest_change, undo_change
 from assistant.models import Tenant
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy.blocks import read_blocks
@@ -34,10 +35,8 @@ from assistant.services.toolpolicy.switch_changes import (
     POLICIES,
     Change,
     Target,
-    latest_change,
     latest_version,
     set_switches,
-    undo_change,
 )
 
 # Tenants that the page of a change names one by one.

@@ -16,10 +16,11 @@ from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
 from assistant.contrib.panel.services.assistant_board import Cell, Row, board_of_assistants, reach_of
 from assistant.contrib.panel.services.last_switches import last_switches
+from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Assistant, Tenant
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import Overtaken, latest_change, latest_version, set_switch
+from assistant.services.toolpolicy.switch_changes import Overtaken, latest_version, set_switch
 
 
 def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:

@@ -29,6 +29,7 @@ from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affe
 from assistant.contrib.panel.reports.tool_use import USE_DAYS, ToolUse, use_of_tool
 from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.tool_board import BoardCell, BoardRow, BoardTools, read_board, tools_named
+from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Tenant, ToolSetting
 from assistant.models.tool_settings import FOLLOW
 from assistant.models.toolblocks import MAX_REASON
@@ -36,7 +37,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, active_blocks, block_tool, read_blocks, unblock_tool
 from assistant.services.toolpolicy.outside_tools import OutsideTool
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import Target, latest_change, latest_version
+from assistant.services.toolpolicy.switch_changes import Target, latest_version
 from assistant.services.toolpolicy.switch_query import read_secrets
 from assistant.toolkit import Tool
 

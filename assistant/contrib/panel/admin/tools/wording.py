@@ -13,8 +13,9 @@ from django.utils.translation import ngettext
 
 from assistant.admin.base.names import state_word
 from assistant.contrib.panel.services.last_switches import LastSwitch
+from assistant.contrib.panel.services.undone_switches import LatestChange
 from assistant.core.toolcalls.protocols import Policy
-from assistant.services.toolpolicy.switch_changes import Change, LatestChange
+from assistant.services.toolpolicy.switch_changes import Change
 
 # Switches that a sentence names one by one.
 NAMED_SWITCHES = 3
