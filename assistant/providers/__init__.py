@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from assistant.providers.scripted import ScriptedModel
     from assistant.providers.web_search import provider_web_search
 
-__all__ = ["AnthropicModel", "GoogleModel", "OpenAIModel", "ResponsesModel", "ScriptedModel", "provider_web_search"]
+__all__ = [
+    "AnthropicModel",
+    "GoogleModel",
+    "OpenAIModel",
+    "ResponsesModel",
+    "ScriptedModel",
+    "provider_web_search",
+    "read_texts_with",
+]
 
 _MODULES = {
     "AnthropicModel": "assistant.providers.anthropic.model",
@@ -70,6 +78,25 @@ FORMATS: dict[str, WireFormat] = {
 def model_class(wire_format: str) -> Any:
     """Return the class of the models that speak a wire format, imported now. Raises `KeyError` for an unknown one."""
     return __getattr__(FORMATS[wire_format].class_name)
+
+
+_reading_of_texts = ""
+
+
+def read_texts_with(name: str) -> None:
+    """Have the texts of all answers of this process looked through, in every wire format.
+
+    Args:
+        name: the dotted name of a `TextReading` of `assistant.providers.answers`, which an answer imports; "": none.
+    """
+    global _reading_of_texts  # noqa: PLW0603 - of the process
+    _reading_of_texts = name
+
+
+def reading_of_texts() -> Any:
+    """Return the class that looks through the texts of answers; None if there is none."""
+    module, _, name = _reading_of_texts.rpartition(".")
+    return getattr(importlib.import_module(module), name) if module else None
 
 
 def __getattr__(name: str) -> Any:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest, TextDelta
 from assistant.core.values.messages import Reply, Usage
+from assistant.providers import reading_of_texts
 from assistant.providers.failure_masking import masked
 from assistant.providers.given_settings import InvalidSetting
 from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNREACHABLE, UNUSABLE, request_id_in
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
 from assistant.providers.openai_wire.sse import BOM, NOT_JSON, TOO_LARGE, StreamReader
-from assistant.providers.text_reading import text_reading
 from assistant.toolkit import Tool
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.logs import request_id
@@ -364,6 +364,35 @@ class Complete(Protocol):
     def __call__(self, error: ModelError, /, *, usage: Usage, headers: Mapping[str, str]) -> None: ...
 
 
+class TextReading:
+    """Looks through the text of one answer, and may hold back parts of it; this one leaves it as it is.
+
+    Attributes:
+        is_idle: whether no text needs to be looked at any more.
+    """
+
+    is_idle = True
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        """Begin an answer to a request that offered these tools."""
+
+    def passed(self, deltas: Iterable[Delta]) -> Iterable[Delta]:
+        """Return the deltas that may be shown."""
+        return deltas
+
+    def passing(self, on_text: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Return `on_text` for text that may be shown at once; it returns False for any other."""
+        return on_text
+
+    def released(self) -> Iterable[Delta]:
+        """Return what was held back, since the answer has failed."""
+        return ()
+
+    def finished(self, reply: Reply) -> tuple[Iterable[Delta], Reply]:
+        """Return the deltas that were held back, and the reply. Raises `ModelError` if its text is no answer."""
+        return (), reply
+
+
 async def read_answer(
     opening: Callable[[], Awaitable[httpx2.Response]],
     reader: StreamReader[T],
@@ -389,7 +418,7 @@ async def read_answer(
         ModelError: there is no complete reply. Closing the iterator closes the connection.
     """
     headers: Mapping[str, str] = {}
-    reading = text_reading(tools)
+    reading = (reading_of_texts() or TextReading)(tools)
     on_plain_text = None if on_text is None else reading.passing(on_text)
     try:
         async with aclosing(await opening()) as response:

@@ -11,7 +11,8 @@ class LocalModelConfig(OptionalApp):
     verbose_name = "Assistant: local models"
 
     def register(self) -> None:
-        from assistant.contrib.local_model.written_calls import WrittenCalls
-        from assistant.providers.text_reading import read_texts_with
+        from assistant.providers import read_texts_with
+        from assistant.services import warm_up
 
-        read_texts_with(WrittenCalls)
+        read_texts_with("assistant.contrib.local_model.written_calls.WrittenCalls")
+        warm_up.load_early("assistant.contrib.local_model.written_calls")

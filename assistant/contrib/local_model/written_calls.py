@@ -17,7 +17,7 @@ from assistant.contrib.local_model.call_notations import (
 )
 from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, TextDelta
 from assistant.core.values.messages import Reply, ToolCall
-from assistant.providers.text_reading import TextReading
+from assistant.providers.answers import TextReading
 from assistant.toolkit import Tool
 from assistant.toolkit.translation import gettext_noop
 

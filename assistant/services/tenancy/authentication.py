@@ -177,7 +177,8 @@ def require_address(caller: Caller, *, tenant_slug: str = "", assistant_slug: st
     member = caller.member
     if tenant_slug and member.tenant.slug != tenant_slug:
         raise wrong_address()
-    if assistant_slug and not _has_assistant(member.tenant_id, assistant_slug):
+    active = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True)
+    if assistant_slug and not active.filter(slug=assistant_slug).exists():
         raise wrong_address()
 
 
@@ -206,7 +207,3 @@ def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:
     if member is None:
         raise wrong_address()
     return Caller(member, session.data.session_key or "", session.data.get(HASH_SESSION_KEY, ""))
-
-
-def _has_assistant(tenant_id: int, slug: str) -> bool:
-    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).exists()

@@ -13,8 +13,7 @@ from assistant.contrib.local_model.call_notations import CERTAIN, NotACall, read
 from assistant.contrib.local_model.written_calls import MAX_HELD, WrittenCalls
 from assistant.core.llm.protocol import TextDelta
 from assistant.core.values.messages import Reply
-from assistant.providers import OpenAIModel, model_class
-from assistant.providers.text_reading import TextReading, read_texts_with
+from assistant.providers import OpenAIModel, model_class, read_texts_with
 from assistant.toolkit import tool
 from tests.fake_answers import Answer, chunk
 from tests.fake_provider import FakeProvider
@@ -241,11 +240,11 @@ async def test_two_calls_and_reasoning_are_read(fake_provider: FakeProvider) -> 
 
 async def test_calls_stay_in_the_text_where_nothing_reads_them(fake_provider: FakeProvider) -> None:
     fake_provider.reply(NOTATIONS["Hermes"])
-    read_texts_with(TextReading)
+    read_texts_with("")
     try:
         reply = await client_of(fake_provider).call("Hi")
     finally:
-        read_texts_with(WrittenCalls)
+        read_texts_with("assistant.contrib.local_model.written_calls.WrittenCalls")
     assert reply.text == NOTATIONS["Hermes"]
 
 
