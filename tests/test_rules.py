@@ -171,7 +171,12 @@ ALLOWED = {
         "assistant/contrib/sign_in/stored_secrets.py:_rotate",
     ): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/runs/reading/stored_thread.py:stored_thread"): "within the member's own conversations",
-    (QUERY,): "rows that the caller made",
+    (
+        QUERY,
+        "assistant/services/conversations/stored_messages.py:store_messages",
+    ): "new rows, each with its conversation",
+    (QUERY, "assistant/services/toolcalls/run_journal.py:_begin_calls"): "new rows, each with its tenant",
+    (QUERY, "assistant/services/toolcalls/run_journal.py:record_outcomes"): "new rows, each with its tenant",
     (QUERY, "assistant/services/assistants/provider_use.py:tenants_of"): OF_A_ROW,
     (QUERY, "assistant/contrib/panel/reports/provider_use.py:uses_of"): OF_A_ROW,
     (QUERY, "assistant/contrib/panel/services/key_rotation.py:may_rotate"): USERS,
