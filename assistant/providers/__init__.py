@@ -91,8 +91,10 @@ def read_texts_with(name: str) -> None:
     """
     global _reading_of_texts  # noqa: PLW0603 - of the process
     _reading_of_texts = name
+    reading_of_texts.cache_clear()
 
 
+@cache
 def reading_of_texts() -> Any:
     """Return the class that looks through the texts of answers; None if there is none."""
     module, _, name = _reading_of_texts.rpartition(".")

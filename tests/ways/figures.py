@@ -20,7 +20,7 @@ CORE = {
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
     "MCP call": Counts(files=84, functions=297, moves=220),
-    "widget token": Counts(files=52, functions=125, moves=89),
+    "widget token": Counts(files=51, functions=127, moves=89),
     "Responses": Counts(files=131, functions=514, moves=392),
 }
 

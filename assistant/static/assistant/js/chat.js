@@ -54,6 +54,7 @@ export class Chat {
     const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools, takenQuestion: "taken" in this.#page.dataset } : {};
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"), () => Boolean(byId("welcome")), () => this.#transcript?.lastQuestion);
+    const offeredModels = JSON.parse(models ?? "[]");
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => {
@@ -68,10 +69,14 @@ export class Chat {
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
-      details: [...(this.#page.dataset.details ?? "").matchAll(/(\S+) (\S+)/g)].map(([, name, script]) => ({ name, script })),
+      details: () => [...(this.#page.dataset.details ?? "").matchAll(/(\S+) (\S+)/g)].map(([, name, script]) => ({ name, script })),
+      models: () => offeredModels,
+      address: (url) => url,
+      load: (address) => fetch(address),
+      announce,
       suggest: (text) => this.#write(text),
-      audience: this.#page.dataset.audience,
-    }, JSON.parse(models ?? "[]"), "small" in this.#page.dataset);
+      audience: () => this.#page.dataset.audience,
+    }, "small" in this.#page.dataset);
     this.#queue = new Queue(() => this.#writeWaiting());
     byId("composer").before(this.#queue.element);
     this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent, forwarded });

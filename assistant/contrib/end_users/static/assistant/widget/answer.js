@@ -31,6 +31,13 @@ export class Reasoning {
     touch(this);
   }
 
+  reset(text) {
+    this.#text.data = "";
+    this.#unshown = "";
+    this.append(text);
+    this.finish();
+  }
+
   finish() {
     this.#label.textContent = gettext("Thoughts");
   }
