@@ -61,6 +61,18 @@ def test_generated_calls_return_no_foreign_row_and_no_hidden_column(tmp_path: Pa
     assert_nothing_leaks(generated_calls(tmp_path / "shop"))
 
 
+@pytest.mark.once
+def test_the_tests_of_a_site_with_a_tree_of_pages_pass(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    shutil.copytree(
+        ROOT / "tests/host_project/pages", folder, ignore=shutil.ignore_patterns("*.sqlite3", "__pycache__")
+    )
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    environment = inherited | {"PYTHONPATH": f"{ROOT}:{folder}"}
+    run([sys.executable, "manage.py", "makemigrations", "cms"], folder, environment)
+    run([sys.executable, "manage.py", "test", "--noinput"], folder, environment)
+
+
 @pytest.fixture
 def database() -> Iterator[tuple[str, str]]:
     """An empty database of PostgreSQL, as `HOST_POSTGRES` names it, and the name of a role for servers."""

@@ -123,7 +123,12 @@ def column_of(model: Any, name: str, *, depth: int) -> Column:
 
 def _key_of(relation: Any) -> Any:
     """Return the field with the values of a relation: what a foreign key refers to, else the primary key."""
-    field: Any = relation.target_field if isinstance(relation, models.ForeignKey) else relation.related_model._meta.pk
+    is_own = isinstance(relation, models.ForeignKey)
+    return without_relations(relation.target_field if is_own else relation.related_model._meta.pk)
+
+
+def without_relations(field: Any) -> Any:
+    """Return the field that a foreign key leads to at last; any other itself."""
     while field.is_relation:
         field = field.target_field
     return field

@@ -153,7 +153,8 @@ def _problem(exposure: Exposure, columns: tuple[Column, ...]) -> str:
         return "it is in another database than the assistant"
     if exposure.admin_queryset and model not in admin.site._registry:
         return "admin_queryset was asked for, but the model has no page in the admin"
-    if looks_secret(column_of(model, "pk", depth=0)):
+    # The key of a model that extends another one is a relation to it.
+    if looks_secret(column_of(model, "pk", depth=1)):
         return "its primary key looks secret"
     return "" if columns else "none of its columns can be shown"
 

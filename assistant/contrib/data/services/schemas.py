@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from assistant.contrib.data.services.columns import Column
+from assistant.contrib.data.services.columns import Column, without_relations
 from assistant.contrib.data.services.plans import Plan
 
 Schema = dict[str, Any]
@@ -139,7 +139,7 @@ def described(column: Column) -> str:
 
 
 def _key(field: Any) -> Schema:
-    if isinstance(field, models.IntegerField):
+    if isinstance(without_relations(field), models.IntegerField):
         return {"type": "integer"}
     return {"type": "string", "maxLength": MAX_TEXT}
 

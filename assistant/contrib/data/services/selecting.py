@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Case, DecimalField, F, IntegerField, Q, When
 from django.utils.dateparse import parse_date, parse_datetime
 
-from assistant.contrib.data.services.columns import Column
+from assistant.contrib.data.services.columns import Column, without_relations
 from assistant.contrib.data.services.plans import Plan, plans_over
 from assistant.contrib.data.services.tenant_conditions import of_tenant
 from assistant.contrib.data.services.visible_rows import Rows, tenants_rows, visible_rows
@@ -119,6 +119,7 @@ def _comparison(column: Column, operator: str, value: Any, context: ToolContext)
 
 def key_of(field: Any, value: Any) -> Any:
     """Return a value as a key of the field's type. Raises `NotAKey` if it cannot be one."""
+    field = without_relations(field)
     try:
         key = field.to_python(value)
     except ValidationError as exc:
