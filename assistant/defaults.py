@@ -87,8 +87,6 @@ ASSISTANT_MAX_SYNC_VIEWS = _env.number("ASSISTANT_MAX_SYNC_VIEWS", 16, least=1)
 ASSISTANT_SIGN_IN_LIMITS = _env.flag("ASSISTANT_SIGN_IN_LIMITS", True)
 # Whether drafts of prompts can be tried in test chats, and compared with what is published.
 ASSISTANT_PROMPT_TESTS = _env.flag("ASSISTANT_PROMPT_TESTS", True)
-# Whether tenants are warned when a part of their monthly limit of cost is used.
-ASSISTANT_SPEND_WARNINGS = _env.flag("ASSISTANT_SPEND_WARNINGS", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 ASSISTANT_PENDING_CALLS = _env.flag("ASSISTANT_PENDING_CALLS", True)
 ASSISTANT_PUBLIC_URL = _env.url("ASSISTANT_PUBLIC_URL")
@@ -178,7 +176,6 @@ __all__ = [
     "ASSISTANT_SECRET_KEY_IS_LOCAL",
     "ASSISTANT_SETTINGS_PROBLEMS",
     "ASSISTANT_SIGN_IN_LIMITS",
-    "ASSISTANT_SPEND_WARNINGS",
     "ASSISTANT_STATIC_FROM_SERVER",
     "ASSISTANT_TENANTS",
     "ASSISTANT_TENANT_BRANDS",

@@ -104,7 +104,7 @@ ALLOWED = {
     (QUERY, "assistant/services/privacy/erasure.py:_erase_person"): LEAVING,
     (QUERY, "assistant/contrib/invitations/ended_rows.py:delete_those_of"): LEAVING,
     (QUERY, "assistant/services/privacy/names.py:replace_names"): LEAVING,
-    (QUERY, "assistant/services/privacy/erasure.py:_remove_recipients"): LEAVING,
+    (QUERY, "assistant/contrib/insights/services/retention.py:_remove_recipients"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete_orphaned_log_entries"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete_event_logs"): LEAVING,
     (

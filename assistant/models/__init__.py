@@ -9,7 +9,7 @@ from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
-from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
+from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.pending import PendingCall
 from assistant.models.people import CustomRole, PersonSettings
 from assistant.models.prices import ModelPrice
@@ -53,7 +53,6 @@ __all__ = [
     "RunConfiguration",
     "SignInCount",
     "SignInDevice",
-    "SpendNotice",
     "Tenant",
     "TenantLimits",
     "ToolBlock",

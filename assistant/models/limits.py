@@ -16,8 +16,6 @@ from assistant.models.assistants import Provider
 from assistant.models.files import Attachment
 from assistant.models.tenants import Tenant, validate_same_tenant
 
-# The parts of its monthly limit of cost, in per cent, at which a tenant is warned unless it chose others.
-WARNED_AT = (50, 80, 100)
 _EMPTY = _("Empty: the deployment's. 0: no limit.")
 
 
@@ -45,15 +43,11 @@ def validate_kinds(value: str) -> None:
         raise ValidationError(_("These are no kinds of attached files: %(names)s.") % {"names": names})
 
 
-def warned_at() -> list[int]:
-    return list(WARNED_AT)
-
-
 class TenantLimits(models.Model):
     """A tenant's limits: for all of its members together, for each member, and for each end user.
 
-    An end user has the limits of members, except for those that end users have of their own. Warnings, and the model
-    that answers above the soft threshold, are about the limit `tenant_cost_per_month`.
+    An end user has the limits of members, except for those that end users have of their own. The model that answers
+    above the soft threshold is about the limit `tenant_cost_per_month`.
     """
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="limits")
@@ -97,18 +91,6 @@ class TenantLimits(models.Model):
         help_text=_(
             "Of image, pdf, docx, xlsx, pptx and text. Empty: the deployment's. none: nobody can attach files."
         ),
-    )
-    warning_percentages = models.JSONField(
-        default=warned_at,
-        db_default=models.Value(list(WARNED_AT), models.JSONField()),
-        blank=True,
-        help_text=_("Whole percentages of the limit of cost a month, each told once a month. None: no warnings."),
-    )
-    warning_emails = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
-        blank=True,
-        help_text=_("Who is warned by e-mail. Empty: the owners."),
     )
     soft_percent = models.PositiveSmallIntegerField(
         _("another model from (%)"),
@@ -192,32 +174,3 @@ class QuotaUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day_messages} messages on {self.day_at:%Y-%m-%d}"
-
-
-class SpendNotice(models.Model):
-    """Records that a tenant spent `percent` of its monthly limit of cost, so that it is reported only once."""
-
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="spend_notices")
-    month = models.DateField(help_text=_("The first day, in UTC."))
-    percent = models.PositiveSmallIntegerField()
-    spent = models.BigIntegerField(help_text=_("In millionths of the currency's unit, as the limit."))
-    limit = models.BigIntegerField()
-    mail_due_at = models.DateTimeField(
-        null=True, help_text=_("When an e-mail is tried next. Empty: none is to be sent.")
-    )
-    mail_tries = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("warning about spend")
-        verbose_name_plural = _("warnings about spend")
-        ordering = ["-created_at", "-percent"]
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "month", "percent"], name="one_notice_a_month_and_percent")
-        ]
-        indexes = [
-            models.Index(fields=["mail_due_at"], condition=Q(mail_due_at__isnull=False), name="spend_mails_to_send")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.percent} % in {self.month:%Y-%m}"

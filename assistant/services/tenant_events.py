@@ -22,13 +22,11 @@ from assistant.services.run_key import RunKey
 RUN_FINISHED = "run.finished"
 APPROVAL_WANTED = "approval.wanted"
 QUOTA_REACHED = "quota.reached"
-SPEND_THRESHOLD = "spend.threshold"
 TOOL_INCIDENT = "tool.incident"
 _described: dict[str, str | Promise] = {
     RUN_FINISHED: _("run.finished: a run has ended, with or without an error"),
     APPROVAL_WANTED: _("approval.wanted: a run waits for approval of a tool call"),
     QUOTA_REACHED: _("quota.reached: a request was refused because a quota is used up"),
-    SPEND_THRESHOLD: _("spend.threshold: a part of the tenant's limit of cost a month is used"),
     TOOL_INCIDENT: _("tool.incident: a tool's result was withheld because it contained another tenant's row"),
 }
 

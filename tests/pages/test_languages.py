@@ -91,8 +91,8 @@ def test_an_e_mail_is_in_the_language_of_its_reader(cast: Cast, settings: Settin
     cast.alice.save()
     PersonSettings.objects.create(user=cast.alice, language="de")
     for address in ("Alice@example.com", "nobody@example.com"):
-        mails.send(to=address, template="spend_warning", tenant="Acme", percent=80, spent=8, limit=10, month=None)
+        mails.send(to=address, template="password_reset")
     assert [message.subject for message in mail.outbox] == [
-        "Acme hat 80 % des Kostenlimits dieses Monats verbraucht",
-        "Acme has used 80 % of its limit of cost this month",
+        "Ein neues Passwort",
+        "A new password",
     ]

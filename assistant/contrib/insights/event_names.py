@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 QUALITY_STEP = "quality.step"
+SPEND_THRESHOLD = "spend.threshold"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
@@ -109,3 +110,55 @@ class QualityWarning(models.Model):
 
     def __str__(self) -> str:
         return f"{self.measure} {self.day}"
+
+
+def warned_at() -> list[int]:
+    return [50, 80, 100]
+
+
+class WarningSettings(models.Model):
+    """When a tenant is warned of its spend, and who gets its warnings by e-mail; the defaults without a row."""
+
+    tenant = models.OneToOneField(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="+")
+    percentages = models.JSONField(
+        default=warned_at,
+        blank=True,
+        help_text=_("Whole percentages of the limit of cost a month, each told once a month. None: no warnings."),
+    )
+    emails = models.JSONField(default=list, blank=True, help_text=_("Who is warned by e-mail. Empty: the owners."))
+
+    class Meta:
+        ordering = ["tenant"]
+        verbose_name = verbose_name_plural = _("settings of warnings")
+
+    def __str__(self) -> str:
+        return str(self.percentages)
+
+
+class SpendNotice(models.Model):
+    """Records that a tenant spent `percent` of its monthly limit of cost, so that it is reported only once."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    month = models.DateField(help_text=_("The first day, in UTC."))
+    percent = models.PositiveSmallIntegerField()
+    spent = models.BigIntegerField(help_text=_("In millionths of the currency's unit, as the limit."))
+    limit = models.BigIntegerField()
+    mail_due_at = models.DateTimeField(
+        null=True, help_text=_("When an e-mail is tried next. Empty: none is to be sent.")
+    )
+    mail_tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("warning about spend")
+        verbose_name_plural = _("warnings about spend")
+        ordering = ["-created_at", "-percent"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "month", "percent"], name="one_notice_a_month_and_percent")
+        ]
+        indexes = [
+            models.Index(fields=["mail_due_at"], condition=Q(mail_due_at__isnull=False), name="spend_mails_to_send")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.percent} % in {self.month:%Y-%m}"

@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, Membership, Tenant, TenantLimits
+from assistant.models import Conversation, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
@@ -149,7 +149,6 @@ def _erase_person(user: Any) -> Counter[str]:
     names = names_of(user)
     replace_names(names, f"user {pk}", is_ours_alone=is_hosts)
     counts = erase_texts(names)
-    _remove_recipients(names)
     if is_hosts:
         counts += _erase(model, pk)
     else:
@@ -158,15 +157,6 @@ def _erase_person(user: Any) -> Counter[str]:
         counts += _erase(model, pk, keep=frozenset({Membership, *directory().models})) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
-
-
-def _remove_recipients(names: Iterable[str]) -> None:
-    """Take a person's address from those that tenants are warned of their spend at."""
-    theirs = {name.lower() for name in names}
-    for limits in TenantLimits.objects.exclude(warning_emails=[]):
-        kept = [address for address in limits.warning_emails if str(address).lower() not in theirs]
-        if kept != limits.warning_emails:
-            TenantLimits.objects.filter(pk=limits.pk, tenant=limits.tenant_id).update(warning_emails=kept)
 
 
 def _erase(root: type[models.Model], pk: Any, *, keep: frozenset[type[models.Model]] = frozenset()) -> Counter[str]:

@@ -19,7 +19,6 @@ from assistant.services.files import attachments  # noqa: F401 - registers its r
 from assistant.services.jobs.engine import EngineWorker
 from assistant.services.jobs.jobs import LongWork, add_listener, do_job, look_for_jobs
 from assistant.services.jobs.recurring import Recurring, recurring
-from assistant.services.limits import spend_warnings  # noqa: F401 - registers its recurring work
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.runs import approval_expiry  # noqa: F401 - registers its recurring work
 

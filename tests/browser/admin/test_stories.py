@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
 from assistant.contrib.evaluations.models import Evaluation
+from assistant.contrib.insights.models import WarningSettings
 from assistant.models import (
     ApiKey,
     Assistant,
@@ -150,7 +151,8 @@ async def test_a_cap_with_its_meter_and_a_warning(story: Story, cast: Cast) -> N
     await page.get_by_role("button", name="Save the limits").click()
     await expect(page.locator(".messagelist")).to_be_visible()
     limits = await TenantLimits.objects.aget(tenant=cast.acme)
-    assert (limits.tenant_cost_per_month, limits.warning_percentages) == (10, [80])
+    warnings = await WarningSettings.objects.aget(tenant=cast.acme)
+    assert (limits.tenant_cost_per_month, warnings.percentages) == (10, [80])
     check("A cap, its meter, and a warning at 80 %", story.clicks, 4)
 
 

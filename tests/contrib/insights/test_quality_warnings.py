@@ -10,10 +10,10 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from assistant.contrib.insights.models import QualityWarning
+from assistant.contrib.insights.models import QualityWarning, WarningSettings
+from assistant.contrib.insights.services.warning_mails import finish_mail, send_mail
 from assistant.contrib.insights.services.warnings import claim_mails, record_warnings
 from assistant.models import TenantLimits, ToolCall
-from assistant.services.tenancy.warning_mails import finish_mail, send_mail
 from assistant.services.toolpolicy.blocks import block_tool
 from tests.base import Cast
 from tests.contrib.insights.rows import day_sum, ended_run
@@ -53,7 +53,7 @@ def test_warnings_can_be_switched_off(cast: Cast, settings: Any) -> None:
 
 def test_the_tenants_addresses_get_an_e_mail(cast: Cast, settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    TenantLimits.objects.create(tenant=cast.acme, warning_emails=["boss@acme.example"])
+    WarningSettings.objects.create(tenant=cast.acme, emails=["boss@acme.example"])
     weeks_then(cast, runs=40, down=10)
     (due,) = claim_mails(now=timezone.now())
     assert claim_mails(now=timezone.now()) == []

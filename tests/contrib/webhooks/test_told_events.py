@@ -7,17 +7,17 @@ import json
 import pytest
 from django.utils import timezone
 
+from assistant.contrib.insights.services.spend_warnings import record_reached
 from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Retention
 from assistant.services.limits.quota_ledger import record_quota_reached
-from assistant.services.limits.spend_warnings import record_reached
 from assistant.services.privacy.retention_rules import kinds
 from tests.base import Cast
+from tests.contrib.insights import test_spend_warnings as warnings
+from tests.contrib.insights.test_spend_warnings import NOW
 from tests.contrib.webhooks.hooks import hook
 from tests.services.limits import test_quota_ledger as ledger
-from tests.services.limits import test_spend_warnings as warnings
-from tests.services.limits.test_spend_warnings import NOW
 from tests.services.privacy.test_retention import age, run
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -20,13 +21,15 @@ from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it registers
 from assistant.contrib.insights.admin.quality_page import ASSISTANT_TAB, quality_context, quality_url
 from assistant.contrib.insights.admin.request import PERMISSION, read_request
-from assistant.contrib.insights.models import DaySum, QualityWarning
+from assistant.contrib.insights.models import DaySum, QualityWarning, SpendNotice
 from assistant.contrib.insights.services.measures import BY_SLUG, FAILED
 from assistant.contrib.panel.admin.assistants.assistant_tabs import PROMPT, add_assistant_tab
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
+from assistant.contrib.panel.admin.spend.spend_sections import add_spend_section
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.tabs import AddedTab, Tab, add_tab, page_of, tenant_of_tab
+from assistant.contrib.panel.reports.months import Month
 from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.models import Tenant
@@ -84,6 +87,11 @@ def worse_assistants(tenants: TenantFilter) -> list[Item]:
     ]
 
 
+def _told(tenant: Tenant, month: Month) -> SafeString | str:
+    notices = list(SpendNotice.objects.filter(tenant=tenant, month=month.first).order_by("percent"))
+    return render_to_string("admin/assistant/insights/told.html", {"told": notices}) if notices else ""
+
+
 def _overview_link(tenant: Tenant) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse(QUALITY.url_name, args=[tenant.pk]), _("Quality of answers"))
 
@@ -105,6 +113,7 @@ def _tab_view(page: Any) -> Callable[..., HttpResponse]:
 
 show_in_room("assistants", DaySum, after="assistant")
 add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
+add_spend_section(_told)
 add_assistant_tab(ASSISTANT_TAB, after=PROMPT)
 look_for(FAILING, failing_assistants, after="limit-reached")
 look_for(WORSE, worse_assistants, after="limit-reached")

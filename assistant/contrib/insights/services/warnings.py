@@ -17,9 +17,10 @@ from django.db.models import Q, Sum
 
 from assistant.contrib.insights.event_names import QUALITY_STEP
 from assistant.contrib.insights.models import DaySum, QualityWarning
+from assistant.contrib.insights.services import warning_mails
 from assistant.contrib.insights.services.measures import BY_SLUG, MEASURES, Measure, is_step
-from assistant.services.tenancy import mail, warning_mails
-from assistant.services.tenancy.warning_mails import DueMail
+from assistant.contrib.insights.services.warning_mails import DueMail
+from assistant.services.tenancy import mail
 from assistant.services.tenant_events import record_event
 
 LAST_DAYS = 2
@@ -125,7 +126,7 @@ async def send_warnings(*, now: datetime | None = None) -> None:
 
 def claim_mails(*, now: datetime) -> list[DueMail]:
     """Claim the e-mails that are due; no two processes claim the same."""
-    warnings = QualityWarning.objects.select_related("tenant__limits", "assistant")
+    warnings = QualityWarning.objects.select_related("tenant", "assistant")
     return warning_mails.claim_mails(warnings, template="quality_warning", context=_context, now=now)
 
 

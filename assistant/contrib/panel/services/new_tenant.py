@@ -147,9 +147,9 @@ def _copy_fallback(old: Tenant | Assistant, made: Tenant | Assistant) -> None:
 
 
 def _copy_limits(source: Tenant, tenant: Tenant) -> None:
-    """Copy the limits, not who is warned of the spend, nor a provider of the other tenant's own."""
+    """Copy the limits, not a provider of the other tenant's own."""
     for old in TenantLimits.objects.filter(tenant=source).select_related("soft_provider"):
-        made: TenantLimits = _copied(old, tenant=tenant, warning_emails=[])
+        made: TenantLimits = _copied(old, tenant=tenant)
         if old.soft_provider is not None and old.soft_provider.tenant_id is not None:
             made.soft_percent = None
             made.soft_provider = None

@@ -125,8 +125,6 @@ def _state_query(
         )
         # mypy: "thread" is an annotation, not a field of the model.
         .select_related("provider", "tenant", "tenant__limits", "tenant__default_provider", "thread")  # type: ignore[misc]
-        # No run reads them, and each would be converted from JSON.
-        .defer("tenant__limits__warning_percentages", "tenant__limits__warning_emails")
         .order_by()
     )
 

@@ -10,12 +10,13 @@ from django.test import Client
 from django.utils.html import format_html
 
 from assistant.admin.base import empty_lists
+from assistant.contrib.insights.models import SpendNotice
 from assistant.contrib.panel.admin.base import action_titles, added_links, job_titles, rooms
 from assistant.contrib.panel.admin.base.added_links import DraftButton
 from assistant.contrib.panel.admin.home import home as home_page
 from assistant.contrib.panel.reports import needs
 from assistant.contrib.panel.reports.needs import Item
-from assistant.models import Assistant, Incident, Job, PromptVersion, Run, SpendNotice
+from assistant.models import Assistant, Incident, Job, PromptVersion, Run
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 

@@ -21,6 +21,7 @@ from django.urls import reverse
 
 from assistant.admin import TenantScopedAdmin
 from assistant.admin.base.merging import SHOWN, MergingAdmin, MergingForm, MergingInline
+from assistant.contrib.insights.models import WarningSettings
 from assistant.contrib.webhooks.models import Webhook
 from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Retention, Tenant, TenantLimits, ToolSetting
 from tests.base import Cast
@@ -182,7 +183,7 @@ def test_limits_are_merged(root: Client, others: Client, cast: Cast, where: str)
     others.post(address, sent_by(second, tenant_cost_per_month="20"))
     limits = TenantLimits.objects.get()
     assert (limits.tenant_messages_per_day, limits.tenant_cost_per_month) == (200, 20)
-    assert limits.warning_percentages == [90]
+    assert WarningSettings.objects.get().percentages == [90]
     asked = others.post(address, sent_by(second, tenant_messages_per_day="300")).content.decode()
     assert "Changed meanwhile to “200” (olivia saved last" in asked
 

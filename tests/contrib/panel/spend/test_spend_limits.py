@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from assistant.contrib.insights.models import SpendNotice, WarningSettings
 from assistant.contrib.panel.reports.months import Month
-from assistant.models import AuditEntry, Provider, SpendNotice, TenantLimits
+from assistant.models import AuditEntry, Provider, TenantLimits
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_frame import pick
@@ -34,8 +35,9 @@ def test_an_operator_sets_a_limit_with_its_warnings_on_the_page(root: Client, ca
     answer = root.post(url, form)
     assert (answer.status_code, answer.headers["Location"]) == (302, url)
     limits = TenantLimits.objects.get(tenant=cast.acme)
-    assert (float(limits.tenant_cost_per_month or 0), limits.warning_percentages) == (12.5, [70, 90])
-    assert limits.warning_emails == ["a@acme.example", "b@acme.example"]
+    assert float(limits.tenant_cost_per_month or 0) == 12.5
+    warnings = WarningSettings.objects.get(tenant=cast.acme)
+    assert (warnings.percentages, warnings.emails) == ([70, 90], ["a@acme.example", "b@acme.example"])
     assert values() == {
         "tenant_cost_per_month": [None, "12.50"],
         "warned_at": ["50, 80, 100", "70, 90"],
@@ -88,17 +90,17 @@ def test_what_is_no_threshold_is_refused(changes: dict[str, str], amys: Client) 
 
 
 def test_warnings_that_a_form_does_not_have_stay(root: Client, cast: Cast) -> None:
-    TenantLimits.objects.create(tenant=cast.acme, warning_percentages=[60], warning_emails=["a@acme.example"])
+    WarningSettings.objects.create(tenant=cast.acme, percentages=[60], emails=["a@acme.example"])
     root.post(f"{PAGE}?tenant={cast.acme.pk}", {"tenant_cost_per_month": "1"})
-    limits = TenantLimits.objects.get()
-    assert (limits.warning_percentages, limits.warning_emails) == ([60], ["a@acme.example"])
+    warnings = WarningSettings.objects.get()
+    assert (warnings.percentages, warnings.emails) == ([60], ["a@acme.example"])
 
 
 def test_the_tab_of_the_tenant_has_the_same_form(root: Client, cast: Cast) -> None:
     tab = f"/admin/assistant/tenant/{cast.acme.pk}/spend/"
     assert 'name="warned_at"' in root.get(tab).content.decode()
     assert root.post(tab, fields(warned_at="")).status_code == 302
-    assert TenantLimits.objects.get().warning_percentages == []
+    assert WarningSettings.objects.get().percentages == []
 
 
 def test_who_may_only_see_the_spend_sets_nothing(cast: Cast) -> None:

@@ -141,8 +141,8 @@ def full_acme(cast: Cast) -> None:
     switch_tool(cast.acme, "crm__lookup")
     McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url="https://mcp.example.com")
     own = make_provider(cast.acme, base_url="https://llm.example.com/v1")
-    soft = {"soft_percent": 80, "soft_provider": own, "warning_emails": ["money@acme.example"]}
-    TenantLimits.objects.create(tenant=cast.acme, tenant_messages_per_day=7, warning_percentages=[75], **soft)
+    soft = {"soft_percent": 80, "soft_provider": own}
+    TenantLimits.objects.create(tenant=cast.acme, tenant_messages_per_day=7, **soft)
     Retention.objects.create(tenant=cast.acme, audit=30)
 
 
@@ -183,8 +183,7 @@ def test_a_copy_has_no_secrets_no_people_and_no_providers_of_the_other(root: Cli
     assert (providers["expert"], providers["support"] == cast.support.provider) == (None, True)
     assert (copy.default_provider, copy.providers.count()) == (None, 0)
     limits = copy.limits
-    assert (limits.soft_percent, limits.soft_provider, limits.warning_emails) == (None, None, [])
-    assert limits.warning_percentages == [75]
+    assert (limits.soft_percent, limits.soft_provider, limits.tenant_messages_per_day) == (None, None, 7)
     assert not McpServer.objects.filter(tenant=copy).exists()
 
 

@@ -24,6 +24,7 @@ from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.contrib.panel.admin.spend.request import SpendRequest, names_of, read_request
+from assistant.contrib.panel.admin.spend.spend_sections import sections_of
 from assistant.contrib.panel.reports.months import Month
 from assistant.contrib.panel.reports.spend import (
     FORECAST_DAYS,
@@ -37,7 +38,7 @@ from assistant.contrib.panel.reports.spend import (
     spend_total,
 )
 from assistant.contrib.panel.services.quota_report import QuotaUsage, cost_of_month, uses_of_tenants
-from assistant.models import SpendNotice, Tenant
+from assistant.models import Tenant
 
 # The months that the picker offers.
 MONTHS = 24
@@ -104,7 +105,7 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "days": days,
         "chart": _chart(days),
-        "told": _told(asked.tenant, month),
+        "sections": sections_of(asked.tenant, month),
         "form": form,
         "csv": asked.query(),
         "days_csv": asked.query("day", by="day"),
@@ -148,12 +149,6 @@ def _limits_form(request: HttpRequest, tenant: Tenant | None) -> LimitsForm | No
         return None
     sent = request.POST if request.method == "POST" else None
     return limits_form(request, tenant, sent)
-
-
-def _told(tenant: Tenant | None, month: Month) -> Sequence[SpendNotice]:
-    if tenant is None:
-        return []
-    return list(SpendNotice.objects.filter(tenant=tenant, month=month.first).order_by("percent"))
 
 
 def _chosen(asked: SpendRequest, days: Sequence[Line]) -> list[Line]:

@@ -16,6 +16,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db.models import F, Q, QuerySet
 
+from assistant.contrib.insights.models import WarningSettings
 from assistant.models import Membership, Tenant
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy import mail
@@ -45,9 +46,9 @@ class DueMail:
 
 def recipients_of(tenant: Tenant) -> list[str]:
     """Return who is warned by e-mail: the tenant's addresses, else those of its owners."""
-    limits = getattr(tenant, "limits", None)
-    if limits is not None and limits.warning_emails:
-        return [str(address) for address in limits.warning_emails][:MAX_RECIPIENTS]
+    chosen = WarningSettings.objects.filter(tenant=tenant).values_list("emails", flat=True).first()
+    if chosen:
+        return [str(address) for address in chosen][:MAX_RECIPIENTS]
     field = f"user__{get_user_model().get_email_field_name()}"
     owners = Membership.objects.filter(tenant=tenant, role=Membership.Role.OWNER, user__is_active=True)
     found = owners.exclude(Q(**{field: ""}) | Q(**{field: None})).order_by("pk").values_list(field, flat=True)
@@ -60,7 +61,7 @@ def claim_mails(
     """Claim the e-mails that are due, each for `MAIL_RETRY`; no two processes claim the same.
 
     Args:
-        rows: the warnings of all tenants, with their tenants and limits.
+        rows: the warnings of all tenants, with their tenants.
         template: as for `mail.send`.
         context: returns what the e-mail of a row says.
     """

@@ -15,16 +15,18 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
+from assistant.contrib.insights.event_names import SPEND_THRESHOLD
+from assistant.contrib.insights.models import SpendNotice, WarningSettings, warned_at
+from assistant.contrib.insights.services import warning_mails
+from assistant.contrib.insights.services.warning_mails import DueMail
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import LimitUse, Windows
-from assistant.models import QuotaUse, SpendNotice, Tenant, UsageEntry
-from assistant.models.limits import WARNED_AT
+from assistant.models import QuotaUse, Tenant, UsageEntry
 from assistant.services.db.threads import in_database
 from assistant.services.jobs.recurring import recurs
-from assistant.services.tenancy import mail, warning_mails
+from assistant.services.tenancy import mail
 from assistant.services.tenancy.quotas import quotas_of
-from assistant.services.tenancy.warning_mails import DueMail
-from assistant.services.tenant_events import SPEND_THRESHOLD, record_event
+from assistant.services.tenant_events import record_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ async def warn_of_spend() -> None:
 def record_reached(*, now: datetime) -> int:
     """Record the parts of limits that were reached and not reported yet, with their events; return their number.
 
-    At most four queries, and a transaction for each part that is new.
+    At most five queries, and a transaction for each part that is new.
     """
     month = Windows.at(now.astimezone(UTC)).month
     reached = [one for one in _reached(month) if _record(one, month.date(), now)]
@@ -66,10 +68,11 @@ def _reached(month: datetime) -> Iterable[ReachedPart]:
     current = QuotaUse.objects.filter(user=None, month_at__gte=month, tenant__in=capped)
     used = dict(current.values_list("tenant_id", "month_cost"))
     told = set(SpendNotice.objects.filter(month=month.date(), tenant__in=capped).values_list("tenant_id", "percent"))
+    chosen = dict(WarningSettings.objects.filter(tenant__in=capped).values_list("tenant_id", "percentages"))
     open_parts = {
         tenant.pk: (cap, parts)
         for tenant, cap in capped.items()
-        if (parts := _parts(percentages_of(tenant), used.get(tenant.pk, cap * 100), cap, told, tenant.pk))
+        if (parts := _parts(chosen.get(tenant.pk, warned_at()), used.get(tenant.pk, cap * 100), cap, told, tenant.pk))
     }
     if not open_parts:
         return
@@ -93,12 +96,6 @@ def _tenants() -> QuerySet[Tenant]:
     if settings.ASSISTANT_TENANT_LIMITS.get("cost_per_month"):
         return tenants
     return tenants.filter(limits__tenant_cost_per_month__gt=0)
-
-
-def percentages_of(tenant: Tenant) -> list[int]:
-    """Return the parts in per cent at which a tenant, loaded with its limits, is warned."""
-    limits = getattr(tenant, "limits", None)
-    return list(WARNED_AT) if limits is None else [one for one in limits.warning_percentages if isinstance(one, int)]
 
 
 def _record(part: ReachedPart, month: date, now: datetime) -> bool:
@@ -131,7 +128,7 @@ def _record(part: ReachedPart, month: date, now: datetime) -> bool:
 
 def claim_mails(*, now: datetime) -> list[DueMail]:
     """Claim the e-mails that are due; no two processes claim the same."""
-    notices = SpendNotice.objects.select_related("tenant__limits")
+    notices = SpendNotice.objects.select_related("tenant")
     return warning_mails.claim_mails(notices, template="spend_warning", context=_context, now=now)
 
 
