@@ -90,8 +90,6 @@ ASSISTANT_PROMPT_TESTS = _env.flag("ASSISTANT_PROMPT_TESTS", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 ASSISTANT_PENDING_CALLS = _env.flag("ASSISTANT_PENDING_CALLS", True)
 ASSISTANT_PUBLIC_URL = _env.url("ASSISTANT_PUBLIC_URL")
-# Whether tenants have names, colours and images of their own in the chat and in the widget.
-ASSISTANT_TENANT_BRANDS = _env.flag("ASSISTANT_TENANT_BRANDS", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 ASSISTANT_MAX_BODY_BYTES = _env.number("ASSISTANT_MAX_BODY_BYTES", 2_621_440, least=1)
@@ -178,7 +176,6 @@ __all__ = [
     "ASSISTANT_SIGN_IN_LIMITS",
     "ASSISTANT_STATIC_FROM_SERVER",
     "ASSISTANT_TENANTS",
-    "ASSISTANT_TENANT_BRANDS",
     "ASSISTANT_TENANT_LIMITS",
     "ASSISTANT_TENANT_WIRE_FORMATS",
     "ASSISTANT_TOOL_INTERCEPTORS",

@@ -13,7 +13,6 @@ from assistant.api.authentication import nothing_here
 from assistant.asgi.mounts import beside_the_site
 from assistant.pages import (
     account,
-    brand,
     chat,
     conversation_list,
     passwords,
@@ -32,8 +31,6 @@ _pages = [
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
-    path("t/<slug:tenant>/brand/<uuid:image>/", brand.image, name="brand-image"),
-    path("brand/<str:colour>.css", brand.accent, name="brand-accent"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", sign_in.SignOutView.as_view(), name="logout"),
     path("accounts/settings/", account.account, name="account"),

@@ -22,6 +22,7 @@ env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
+from assistant.contrib.branding.defaults import *  # noqa: E402, F403
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
 from assistant.contrib.deploy.defaults import *  # noqa: E402, F403
@@ -126,6 +127,7 @@ INSTALLED_APPS = [
     "assistant.contrib.sources",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
+    "assistant.contrib.branding",
     "assistant.contrib.data_exports",
     "assistant.contrib.file_reading",
     "assistant.contrib.shares",

@@ -233,39 +233,6 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
-                name='BrandImage',
-                fields=[
-                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                    ('media_type', models.CharField(max_length=30)),
-                    ('data', models.BinaryField()),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='brand_images', to='assistant.tenant')),
-                ],
-                options={
-                    'verbose_name': 'brand image',
-                    'verbose_name_plural': 'brand images',
-                },
-            ),
-            migrations.CreateModel(
-                name='Brand',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('name', models.CharField(blank=True, help_text="Empty: the tenant's name, and ours in titles.", max_length=60, verbose_name='product name')),
-                    ('accent', models.CharField(blank=True, help_text='Such as #0f6b5c. Each theme gets a shade of it that can be read.', max_length=7, validators=[django.core.validators.RegexValidator('^#[0-9a-fA-F]{6}\\Z', 'Enter a colour such as #0f6b5c.')], verbose_name='accent colour')),
-                    ('greeting', models.CharField(blank=True, help_text='What an empty conversation begins with, in the chat and in the widget.', max_length=200, verbose_name='greeting')),
-                    ('ai_notice', models.CharField(blank=True, help_text="Says that an AI answers. Empty: our sentence, in the reader's language.", max_length=300, verbose_name='AI notice')),
-                    ('ai_notice_place', models.CharField(choices=[('start', 'at the start of each conversation'), ('box', 'above the message box, all the time')], default='start', max_length=5, verbose_name='place of the AI notice')),
-                    ('is_on_sign_in', models.BooleanField(default=False, help_text="For whoever is led there from the tenant's pages. It tells strangers that the tenant exists.", verbose_name='on the sign-in page')),
-                    ('shows_model', models.BooleanField(default=False, help_text='The provider and the model, to all members; admins see them anyway.', verbose_name='shows who answers')),
-                    ('tenant', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='brand', to='assistant.tenant')),
-                    ('favicon', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='assistant.brandimage')),
-                    ('logo', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='assistant.brandimage')),
-                ],
-                options={
-                    'verbose_name': 'brand',
-                },
-            ),
-            migrations.CreateModel(
                 name='Conversation',
                 fields=[
                     ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),

@@ -2,7 +2,6 @@
 
 from assistant.models.assistants import Assistant, Provider
 from assistant.models.audit import AuditEntry
-from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, Feedback, Message
 from assistant.models.files import Attachment, ToolFile
 from assistant.models.idempotency import IdempotentAnswer
@@ -29,8 +28,6 @@ __all__ = [
     "Assistant",
     "Attachment",
     "AuditEntry",
-    "Brand",
-    "BrandImage",
     "Conversation",
     "CustomRole",
     "Document",

@@ -25,7 +25,6 @@ from assistant.services import composer_parts
 from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_notice
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.assistants.welcome import welcome_of
-from assistant.services.branding.audience import Fact, audience_of, is_told
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -36,6 +35,7 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
+from assistant.services.tenancy.audience import Fact, audience_of, is_told
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 
 TENANT_IN_SESSION = "tenant"

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 from assistant.models import Conversation
 from assistant.pages import conversation_menu, member_links
 from assistant.pages.members import MemberRequest, for_members
-from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import archive_conversation, pin_conversation
 from assistant.services.conversations.pagination import MAX_PAGE, InvalidCursor, conversation_page
 from assistant.services.conversations.snippets import snippets_of
 from assistant.services.shown_notices import notice_scripts
+from assistant.services.tenancy.brands import brand_of
 from assistant.services.tenancy.members import Member, memberships_of
 
 PAGE_SIZE = 50

@@ -16,10 +16,10 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views import View
 
 from assistant.pages.added_parts import parts_of
-from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.signin.sign_in_page import is_sign_in_ours, sign_in_name
+from assistant.services.tenancy.brands import brand_of_sign_in
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.sign_in_steps import page_of_app
 

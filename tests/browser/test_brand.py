@@ -9,8 +9,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import Brand, BrandImage, PersonSettings
-from assistant.services.branding.accent import shades
+from assistant.contrib.branding.models import Brand, BrandImage
+from assistant.contrib.branding.services.accent import shades
+from assistant.models import PersonSettings
 from tests.base import Cast
 from tests.browser.conftest import Visitor, make_visitor
 from tests.browser.test_widget import Shop, host, shop  # noqa: F401 - fixtures

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import Brand, TenantLimits
+from assistant.contrib.branding.models import Brand
+from assistant.models import TenantLimits
 from tests.base import Cast
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor, sign_in

@@ -33,10 +33,10 @@ FIXED: Mapping[str, Any] = {
     "assistant.ApiKey.scopes": ["chat", "read"],
     "assistant.ApiKey.revoked_at": None,
     # A tenant that does not want its brand on the sign-in page: nobody sees it there.
-    "assistant.Brand.is_on_sign_in": False,
+    "assistant_branding.Brand.is_on_sign_in": False,
     # Whoever knows the address of a logo may see it: the sign-in page and other sites show it.
-    "assistant.BrandImage.data": b"a picture",
-    "assistant.BrandImage.media_type": "image/png",
+    "assistant_branding.BrandImage.data": b"a picture",
+    "assistant_branding.BrandImage.media_type": "image/png",
     "assistant.Conversation.is_stateless": False,
     "assistant.Conversation.archived_at": None,
     "assistant.Conversation.test_tools": "",

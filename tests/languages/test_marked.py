@@ -19,10 +19,12 @@ from django.utils.functional import Promise
 
 from assistant import optional_apps
 from assistant.admin.base.merging import SHOWN
+from assistant.contrib.branding.bundle_parts import BrandPart
+from assistant.contrib.branding.models import Brand
 from assistant.contrib.bundles.services import format as bundles
 from assistant.contrib.mcp_servers.bundle_parts import ServerPart
 from assistant.contrib.mcp_servers.models import McpServer
-from assistant.models import Assistant, Brand, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, Tenant, TenantLimits, ToolSetting
 from tests.translation.extraction import ROOT
 
 TEMPLATES = sorted(
@@ -34,7 +36,7 @@ WORDS = re.compile(r"[A-Za-z]{2}")
 BUNDLED: tuple[tuple[type[Model], type[bundles.Part]], ...] = (
     (Tenant, bundles.SettingsPart),
     (TenantLimits, bundles.LimitsPart),
-    (Brand, bundles.BrandPart),
+    (Brand, BrandPart),
     (McpServer, ServerPart),
     (ToolSetting, bundles.ToolPart),
     (Assistant, bundles.AssistantPart),

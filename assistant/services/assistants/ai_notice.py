@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assistant.models import Assistant
 from assistant.services.assistants.welcome import welcome_of
-from assistant.services.branding.brands import BrandValues
+from assistant.services.tenancy.brands import BrandValues
 
 # IPTC's term for what a trained model has made, which images, pages and documents are marked with.
 DIGITAL_SOURCE_TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia"

@@ -11,7 +11,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from assistant.models import Brand, Feedback, Tenant, ToolSetting
+from assistant.contrib.branding.models import Brand
+from assistant.models import Feedback, Tenant, ToolSetting
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits, last_answer

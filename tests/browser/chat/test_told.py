@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from assistant.models import Brand
+from assistant.contrib.branding.models import Brand
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures

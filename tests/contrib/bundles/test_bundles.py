@@ -18,7 +18,7 @@ from assistant.contrib.bundles.services.format import (
     ASSISTANT_COLUMNS,
     Bundle,
     DeclaredSettingsPart,
-    _with_columns,
+    with_columns,
 )
 from assistant.contrib.bundles.services.imports import ChangedMeanwhile, ImportRefused, import_bundle, preview_import
 from assistant.contrib.bundles.services.reading import read_bundle
@@ -229,7 +229,7 @@ def test_a_column_that_a_file_of_before_it_lacks_stays_as_it_is(cast: Cast) -> N
 
 def test_a_column_of_a_kind_that_bundles_do_not_know_is_refused() -> None:
     with pytest.raises(TypeError, match="Declare"):
-        _with_columns(DeclaredSettingsPart, Tenant, ["created_at"])
+        with_columns(DeclaredSettingsPart, Tenant, ["created_at"])
 
 
 def test_an_export_makes_no_more_queries_for_more_assistants(cast: Cast) -> None:

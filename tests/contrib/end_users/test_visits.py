@@ -12,9 +12,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
+from assistant.contrib.branding.models import Brand
 from assistant.contrib.end_users.models import EndUser, WidgetOrigin
 from assistant.contrib.end_users.services.tokens import mint_token
-from assistant.models import ApiKey, Assistant, Brand, Conversation, Membership, Provider, ToolCall, ToolFile
+from assistant.models import ApiKey, Assistant, Conversation, Membership, Provider, ToolCall, ToolFile
 from assistant.services.tenancy.members import find_member
 from tests.api.calling import Caller
 from tests.base import Cast

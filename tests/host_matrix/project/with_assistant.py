@@ -28,6 +28,7 @@ INSTALLED_APPS += [
     "assistant.contrib.collections",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
+    "assistant.contrib.branding",
     "assistant.contrib.data_exports",
     "assistant.contrib.file_reading",
     "assistant.contrib.shares",

@@ -109,6 +109,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sources",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
+    "assistant.contrib.branding",
     "assistant.contrib.data_exports",
     "assistant.contrib.file_reading",
     "assistant.contrib.shares",

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.base.names import label_of, shown_value
 from assistant.contrib.bundles.services.difference import Difference, Entry, FieldChange, Kind
 from assistant.contrib.bundles.services.parts import added_parts
-from assistant.models import Assistant, Brand, PromptVariable, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, PromptVariable, Tenant, TenantLimits, ToolSetting
 
 # Texts of more lines are not compared line by line, which could take long; longer values are not shown whole.
 MAX_LINES, MAX_SHOWN, MAX_INLINE = 1_000, 20_000, 80
@@ -28,7 +28,6 @@ _HEADINGS: tuple[tuple[Kind, str | Promise, str | Promise], ...] = (
 _SECTIONS: dict[str, tuple[str | Promise, type[Model]]] = {
     "settings": (_("Settings"), Tenant),
     "limits": (_("Limits"), TenantLimits),
-    "brand": (_("Brand"), Brand),
     "variable": (_("Prompt variable"), PromptVariable),
     "tool": (_("Tool"), ToolSetting),
     "assistant": (_("Assistant"), Assistant),

@@ -16,7 +16,6 @@ from assistant.contrib.bundles.services.format import (
     TENANT_PROVIDERS,
     VERSION,
     AssistantPart,
-    BrandPart,
     Bundle,
     LimitsPart,
     ProviderName,
@@ -27,7 +26,7 @@ from assistant.contrib.bundles.services.format import (
 )
 from assistant.contrib.bundles.services.parts import added_entries, bundle_type
 from assistant.core.values.prompt_template import with_escaped_braces
-from assistant.models import Assistant, Brand, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
 
 
@@ -48,9 +47,6 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
     limits = TenantLimits.objects.filter(tenant=tenant).first()
     if limits is not None:
         own["limits"] = LimitsPart(**{name: getattr(limits, name) for name in LimitsPart.model_fields})
-    brand = Brand.objects.filter(tenant=tenant).first()
-    if brand is not None:
-        own["brand"] = BrandPart(**{name: getattr(brand, name) for name in BrandPart.model_fields})
     switches = _switches(tenant)
     return bundle_type()(
         format=FORMAT,

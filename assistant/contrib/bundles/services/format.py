@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from django.db import models
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model, model_validator
 
-from assistant.models import Assistant, Brand, Tenant, TenantLimits
+from assistant.models import Assistant, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompts import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.models.toolblocks import MAX_REASON
@@ -104,7 +104,7 @@ def _type_of(column: Any) -> Any:
     return kind | None if column.null else kind
 
 
-def _with_columns(part: type[Part], model: type[models.Model], names: Iterable[str]) -> type[Part]:
+def with_columns(part: type[Part], model: type[models.Model], names: Iterable[str]) -> type[Part]:
     """Return `part` with a field for each of these columns that it does not declare.
 
     A file may leave out a column that has a default: it then stays as it is, so that files from before it can be read.
@@ -121,12 +121,6 @@ class DeclaredSettingsPart(Part):
 
     default_provider: ProviderName | None
     fallback_provider: ProviderName | None = None
-
-
-class DeclaredBrandPart(Part):
-    """The texts, the colour and the switches of a tenant's brand; its images are left out."""
-
-    accent: Annotated[str, StringConstraints(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 
 
 class DeclaredAssistantPart(Part):
@@ -155,10 +149,9 @@ class DeclaredAssistantPart(Part):
 
 if TYPE_CHECKING:
     SettingsPart = DeclaredSettingsPart
-    BrandPart = DeclaredBrandPart
     AssistantPart = DeclaredAssistantPart
 else:
-    SettingsPart = _with_columns(
+    SettingsPart = with_columns(
         DeclaredSettingsPart,
         Tenant,
         (
@@ -171,12 +164,7 @@ else:
             "chat_reading",
         ),
     )
-    BrandPart = _with_columns(
-        DeclaredBrandPart,
-        Brand,
-        ("name", "greeting", "ai_notice", "ai_notice_place", "is_on_sign_in", "shows_model"),
-    )
-    AssistantPart = _with_columns(
+    AssistantPart = with_columns(
         DeclaredAssistantPart,
         Assistant,
         [column.name for column in Assistant._meta.fields if column.editable and column.name not in ("id", "tenant")],
@@ -214,7 +202,6 @@ class Bundle(Part):
     kind: Literal["tenant", "assistant"]
     settings: SettingsPart | None = None
     limits: LimitsPart | None = None
-    brand: BrandPart | None = None
     variables: Annotated[list[VariablePart], Field(max_length=MAX_VARIABLES)] = Field(default_factory=list)
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
     assistants: Annotated[list[AssistantPart], Field(max_length=MAX_ASSISTANTS)] = Field(default_factory=list)
@@ -222,7 +209,7 @@ class Bundle(Part):
     @model_validator(mode="after")
     def _is_consistent(self) -> Bundle:
         if self.kind == "assistant":
-            has_more = self.settings or self.limits or self.brand or self.variables or self.tools
+            has_more = self.settings or self.limits or self.variables or self.tools
             if has_more or len(self.assistants) != 1:
                 raise ValueError("a bundle of the kind assistant has one assistant and nothing of its tenant")
         check_doubles("assistants", [part.slug for part in self.assistants])

@@ -1,4 +1,4 @@
-"""Imports a tenant's settings, brand, prompt variables and limits."""
+"""Imports a tenant's settings, prompt variables and limits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from assistant.contrib.bundles.services.difference import Entry, kind_of
-from assistant.contrib.bundles.services.format import TENANT_PROVIDERS, BrandPart, Part, SettingsPart, VariablePart
+from assistant.contrib.bundles.services.format import TENANT_PROVIDERS, Part, SettingsPart, VariablePart
 from assistant.contrib.bundles.services.target import Target, put, put_provider, refused
-from assistant.models import Brand, PromptVariable, TenantLimits
+from assistant.models import PromptVariable, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_TENANT
 from assistant.models.prompts import MAX_VARIABLES
 from assistant.services.limits.quota_ledger import reset_use
@@ -55,20 +55,6 @@ def import_variables(target: Target, parts: Sequence[VariablePart], *, is_whole:
         yield Entry("create" if row is None else kind_of(changes, is_new=False), "variable", part.name, changes)
     if is_whole:
         yield from (Entry("kept", "variable", name) for name in stored if name not in names)
-
-
-def import_brand(target: Target, part: BrandPart) -> Iterator[Entry]:
-    """Set the texts, the colour and the switches of a tenant's brand; its images stay."""
-    stored = Brand.objects.select_for_update().filter(tenant=target.tenant).first()
-    row = stored or Brand(tenant=target.tenant)
-    try:
-        changes = put(row, {name: getattr(part, name) for name in part.model_fields_set})
-    except ValidationError as exc:
-        yield refused("brand", "", exc)
-        return
-    if changes:
-        row.save()
-    yield Entry(kind_of(changes, is_new=stored is None), "brand", changes=changes)
 
 
 def import_limits(target: Target, part: Part) -> Iterator[Entry]:

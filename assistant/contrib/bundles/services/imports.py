@@ -13,7 +13,6 @@ from assistant.contrib.bundles.services.difference import Difference, Entry
 from assistant.contrib.bundles.services.format import Bundle
 from assistant.contrib.bundles.services.import_assistants import import_assistants
 from assistant.contrib.bundles.services.import_settings import (
-    import_brand,
     import_limits,
     import_settings,
     import_variables,
@@ -88,8 +87,6 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
         entries += import_settings(target, bundle.settings)
     if bundle.limits is not None:
         entries += import_limits(target, bundle.limits)
-    if bundle.brand is not None:
-        entries += import_brand(target, bundle.brand)
     entries += import_variables(target, bundle.variables, is_whole=bundle.kind == "tenant")
     # Assistants' tools depend on the tenant's, and those may depend on what apps add.
     entries += _import_added(target, bundle, gives_tools=True)

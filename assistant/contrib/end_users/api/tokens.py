@@ -25,10 +25,10 @@ from assistant.contrib.end_users.services.tokens import (
     save_end_user,
     sign_token,
 )
+from assistant.contrib.end_users.services.widget_brand import widget_brand
 from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
-from assistant.services.branding.brands import widget_brand
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 

@@ -8,13 +8,13 @@ from django.conf import settings
 
 from assistant.contrib.end_users.services.member_tokens import mint_member_token
 from assistant.contrib.end_users.services.tokens import MAX_SECONDS, MIN_SECONDS
+from assistant.contrib.end_users.services.widget_brand import widget_brand
 from assistant.models import Assistant
 from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.welcome import greetings_of, notices_of, starters_of
-from assistant.services.branding.brands import widget_brand
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.files.attachments import limits_of
 from assistant.services.shown_notices import notice_scripts

@@ -10,12 +10,12 @@ from django.db.models import Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Feedback, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
-from assistant.services.branding.audience import Fact, is_told
-from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.added_details import added_details
 from assistant.services.knowledge.sources import visible_sources
 from assistant.services.runs.reading.reasons import reasons_of
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
+from assistant.services.tenancy.audience import Fact, is_told
+from assistant.services.tenancy.brands import brand_of
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
 

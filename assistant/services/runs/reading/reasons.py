@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 
 from assistant.models import Document, Run, ToolCall
 from assistant.models import Message as MessageRow
-from assistant.services.branding.brands import BrandValues
 from assistant.services.conversations.added_details import left_out_of
 from assistant.services.conversations.tool_switch import ALL_TOOLS
 from assistant.services.knowledge.citations import passages_in_result
 from assistant.services.knowledge.reach import reach_of_member
 from assistant.services.knowledge.sources import document_of
 from assistant.services.runs.reading.stored_thread import own_thread
+from assistant.services.tenancy.brands import BrandValues
 from assistant.services.tenancy.members import Member
 from assistant.services.text import in_one_sentence, isolated, listed
 from assistant.services.toolpolicy.policy import effective_tools

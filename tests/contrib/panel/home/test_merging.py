@@ -21,9 +21,10 @@ from django.urls import reverse
 
 from assistant.admin import TenantScopedAdmin
 from assistant.admin.base.merging import SHOWN, MergingAdmin, MergingForm, MergingInline
+from assistant.contrib.branding.models import Brand
 from assistant.contrib.insights.models import WarningSettings
 from assistant.contrib.webhooks.models import Webhook
-from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Retention, Tenant, TenantLimits, ToolSetting
+from assistant.models import ApiKey, Assistant, AuditEntry, Retention, Tenant, TenantLimits, ToolSetting
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.factories import switch_tool

@@ -54,12 +54,11 @@ SPEND = Tab("spend", _("Spend and limits"), "spend")
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
-BRAND = Tab("brand", _("Brand"), setting="ASSISTANT_TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 DANGER = Tab("danger", _("Danger"), is_operators=True)
 TABS = (
-    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BRAND, SETTINGS, DANGER,
+    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, SETTINGS, DANGER,
 )  # fmt: skip
 
 

@@ -23,7 +23,6 @@ from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.contrib.panel.admin.tenants import tabs
-from assistant.contrib.panel.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.contrib.panel.admin.tenants.inviting import inviting
 from assistant.contrib.panel.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
@@ -147,7 +146,6 @@ PAGES: dict[Tab, Page] = {
     tabs.AUDIT: Page(_audit),
     tabs.DANGER: Page(_danger, suspend_or_activate, merges=True),
     tabs.PEOPLE: Page(_people, _invite),
-    tabs.BRAND: Page(brand_form, save_brand_form, merges=True),
 }
 
 

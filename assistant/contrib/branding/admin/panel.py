@@ -1,4 +1,4 @@
-"""The form of a tenant's brand: its texts and colour, and the images that are uploaded or removed."""
+"""The tab of a tenant's brand: a form of its texts and colour, and of the images that are uploaded or removed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
+from django.urls import URLPattern, path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.merging import LastSave, MergingForm, last_entry
-from assistant.contrib.panel.services.brand_images import ImageRefused, check_image
-from assistant.contrib.panel.services.brands import save_brand
-from assistant.models import Brand, Tenant
-from assistant.models.brand import MAX_IMAGE_BYTES
-from assistant.services.branding.brands import IMAGES
+from assistant.contrib.branding.models import MAX_IMAGE_BYTES, Brand
+from assistant.contrib.branding.services.images import ImageRefused, check_image
+from assistant.contrib.branding.services.saving import save_brand
+from assistant.contrib.panel.admin.tenants.tabs import AUDIT, AddedTab, Tab, add_tab
+from assistant.contrib.panel.admin.tenants.tenant_pages import Page, tab_view
+from assistant.models import Tenant
 
+BRAND = Tab("brand", _("Brand"), setting="ASSISTANT_TENANT_BRANDS")
+IMAGES = ("logo", "favicon")
 _FILES_HELP = _("PNG, JPEG, WebP or ICO, at most 256 KiB and 1,024 pixels.")
 
 
@@ -81,3 +85,12 @@ def save_brand_form(request: HttpRequest, tenant: Tenant, form: BrandForm) -> st
         return gettext("Nothing was changed.")
     save_brand(brand=form.instance, images=images, actor=request.user, changed=changed)
     return gettext("The brand is saved. Pages show it when they are loaded next.")
+
+
+def _urls(page: Any) -> list[URLPattern]:
+    tab = Page(brand_form, save_brand_form, merges=True)
+    view = tab_view(page, BRAND, tab, "admin/assistant/branding/brand.html")
+    return [path("<path:object_id>/brand/", page.admin_site.admin_view(view), name="assistant_tenant_brand")]
+
+
+add_tab(AddedTab(BRAND, after=AUDIT, urls=_urls))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.contrib.panel.services.brand_images import ImageRefused, check_image
-from assistant.models.brand import MAX_IMAGE_BYTES
+from assistant.contrib.branding.models import MAX_IMAGE_BYTES
+from assistant.contrib.branding.services.images import ImageRefused, check_image
 
 
 def png(width: int = 8, height: int = 8) -> bytes:

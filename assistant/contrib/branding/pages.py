@@ -8,8 +8,8 @@ import uuid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from assistant.services.branding.accent import stylesheet
-from assistant.services.branding.brands import find_image
+from assistant.contrib.branding.services.accent import stylesheet
+from assistant.contrib.branding.services.stored_brands import find_image
 
 # An image and a colour never change at their address.
 _FOREVER = "public, max-age=31536000, immutable"

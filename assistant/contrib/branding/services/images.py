@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from assistant.models.brand import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE
+from assistant.contrib.branding.models import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE
 from assistant.toolkit.image_sizes import sizes_of
 
 _STARTS = (

@@ -18,7 +18,7 @@ class BrandImage(models.Model):
     """A logo or favicon. It is never changed: another one is another row, so that browsers may keep it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="brand_images")
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     media_type = models.CharField(max_length=30)
     data = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -38,7 +38,7 @@ class Brand(models.Model):
         START = "start", _("at the start of each conversation")
         BOX = "box", _("above the message box, all the time")
 
-    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="brand")
+    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(
         _("product name"), max_length=60, blank=True, help_text=_("Empty: the tenant's name, and ours in titles.")
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.services.branding.accent import DARK_BACKGROUNDS, LIGHT_BACKGROUNDS, contrast, shades, stylesheet
+from assistant.contrib.branding.services.accent import DARK_BACKGROUNDS, LIGHT_BACKGROUNDS, contrast, shades, stylesheet
 
 COLOURS = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
 

@@ -9,13 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.branding.models import Brand, BrandImage
 from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
 from assistant.contrib.bundles.services.imports import import_bundle
 from assistant.contrib.bundles.services.reading import read_bundle
-from assistant.models import AuditEntry, Brand, BrandImage, Tenant
+from assistant.models import AuditEntry, Tenant
 from tests.base import Cast
+from tests.contrib.branding.test_brand_images import SVG, ico, png
 from tests.contrib.end_users.minting import allow, backend
-from tests.contrib.panel.tenants.test_brand_images import SVG, ico, png
 
 pytestmark = pytest.mark.django_db
 TEXTS = {"name": "Acme Desk", "accent": "#8a3a8f", "greeting": "What can we do?", "ai_notice_place": "start"}

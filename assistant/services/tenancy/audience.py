@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from assistant.services.branding.brands import BrandValues
+from assistant.services.tenancy.brands import BrandValues
 from assistant.services.tenancy.members import Member
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from assistant.contrib.panel.services.brand_images import check_image
-from assistant.models import Brand, BrandImage
+from assistant.contrib.branding.models import Brand, BrandImage
+from assistant.contrib.branding.services.images import check_image
 from assistant.services.tenancy import audit_trail
 
 

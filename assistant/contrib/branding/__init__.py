@@ -1,0 +1,1 @@
+"""How a tenant's chat and widget look: its name, colour, greeting and images."""

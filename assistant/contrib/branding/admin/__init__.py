@@ -1,0 +1,1 @@
+"""The tab *Brand* in the control panel."""

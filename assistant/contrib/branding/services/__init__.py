@@ -1,0 +1,1 @@
+"""The brands of tenants: what is stored, and the shades of their colours."""

@@ -1,1 +1,0 @@
-"""How a tenant's chat and widget look."""
