@@ -88,6 +88,8 @@ class RowResultTests(ResultTests):
                 (shown,) = self.shown(run)
             self.assertEqual(len(shown["rows"]), size)
             counts.append(len(queries))
+            of_rows = [one for one in queries if "orders_" in one["sql"] or "assistant_toolcall" in one["sql"]]
+            self.assertLessEqual(len(of_rows), 2)
         self.assertEqual(counts[0], counts[1])
 
     def test_the_projects_template_draws_cards_and_escapes(self):
