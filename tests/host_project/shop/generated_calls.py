@@ -114,6 +114,8 @@ for _ in range(CALLS):
     said = json.dumps(arguments, ensure_ascii=False)
     is_end_user = person == staged[slug].end_user
     hidden = of_anybody(staged) if is_end_user else foreign_to(slug, staged)
+    # Links to pages repeat what the call has said.
+    text = re.sub(r'"(next|previous)":"[^"]*"', "", text)
     found = [one for one in hidden if is_in(one, text) and (how == "ok" or not is_in(one, said))]
     if found or how == "failed":
         wrong.append([tool.name, arguments, how, text[:300], found])
