@@ -95,8 +95,8 @@ function drawn(points, title, isLine, width) {
     mark.addEventListener("focus", () => tell(index));
     mark.addEventListener("blur", hide);
     mark.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      const next = step && marks[index + step];
+      const place = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: marks.length - 1 }[event.key];
+      const next = marks[place];
       if (!next) return;
       event.preventDefault();
       mark.setAttribute("tabindex", -1);
