@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -171,6 +172,16 @@ def compare(report: Mapping[str, Any], reference: Mapping[str, Any], roles: Sequ
     ]
 
 
+def failures(log: str) -> Iterator[str]:
+    """The lines of a server's log that an exception was written below, but for what it says only to debug itself."""
+    said = ""
+    for line in log.splitlines():
+        if re.search(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b", line):
+            said = line
+        elif line.startswith("Traceback") and "DEBUG" not in said:
+            yield said or line
+
+
 def try_host(name: str, wheel: Path, uv: str, roles: Sequence[str]) -> dict[str, Any]:
     """Make a host and let the robot in; return its report, which is also in `build/hosts/`."""
     host = HOSTS[name]
@@ -197,7 +208,7 @@ def try_host(name: str, wheel: Path, uv: str, roles: Sequence[str]) -> dict[str,
             report: dict[str, Any] = json.loads(path.read_text())
         report["broken"] += [*talked["broken"], *looked]
         report["counts"] |= talked["counts"]
-        report["broken"] += [f"log: {line}" for line in server.log.splitlines() if "Traceback" in line]
+        report["broken"] += [f"log: {line}" for line in failures(server.log)]
         report["versions"] = visit.versions()
     if "no issues" not in checked:
         report["broken"].append(f"check: {checked}")

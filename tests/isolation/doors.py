@@ -19,6 +19,9 @@ from django.utils.regex_helper import normalize
 from assistant.models import Assistant, Message, Run, Tenant, ToolCall
 from tests.isolation.planting import APPS, CANARY, CANARY_HEAD
 
+# The files of the API compatible with OpenAI are attachments; those of REST are what tools have made.
+_OPENAI = re.compile(r"(?<!/api)/v1/")
+
 Rows = Mapping[type[models.Model], Any]
 
 
@@ -64,7 +67,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
     known = {
         "tenant": tenant,
         "tenant_slug": tenant,
-        "assistant": by_model["assistant"] if address.path.startswith("/admin/") else rows[Assistant].slug,
+        "assistant": by_model["assistant"] if "/admin/" in address.path else rows[Assistant].slug,
         "thread": by_model["conversation"],
         "thread_id": by_model["conversation"],
         "run_id": rows[Run].run_id,
@@ -74,7 +77,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "number": "1",
         "schedule": by_model.get("schedule", "1"),
         "label": by_model.get("questionlabel", "1"),
-        "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],
+        "file": by_model["attachment" if _OPENAI.search(address.path) else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],
         "colour": "8a3a8f",

@@ -21,7 +21,7 @@ from django.utils.translation import gettext
 
 from assistant import optional_apps
 from assistant.admin.base.changes import changed_values
-from assistant.admin.base.deletion_tree import readable_tree
+from assistant.admin.base.deletion_tree import deleted_with, readable_tree
 from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.merging import MergingAdmin, MergingForm, MergingInline
@@ -235,7 +235,7 @@ class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransac
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Let operators delete a tenant together with its history, although the history's pages allow no deletion."""
-        found, counts, missing, protected = super().get_deleted_objects(objs, request)
+        found, counts, missing, protected = deleted_with(objs, request, self.admin_site)
         return (
             readable_tree(request, found),
             counts,

@@ -51,6 +51,17 @@ def test_without_the_switch_there_is_no_page(cast: Cast, letters: LettersEncoder
     assert signed_in(cast.root).get(INDEXES).status_code == 403
 
 
+def test_a_deletion_links_only_to_pages_that_are_there(cast: Cast, letters: LettersEncoder, settings: Any) -> None:
+    provider = make_provider(cast.acme, base_url="https://models.test/v1")
+    choice = EmbeddingChoice.objects.create(tenant=cast.acme, provider=provider, model="small")
+    deletion = f"/admin/assistant/provider/{provider.pk}/delete/"
+    link = f"{CHOICES}{choice.pk}/change/"
+    assert link in signed_in(cast.root).get(deletion).content.decode()
+    settings.ASSISTANT_EMBEDDINGS = False
+    page = signed_in(cast.root).get(deletion).content.decode()
+    assert str(choice) in page and link not in page
+
+
 def test_embed_anew_is_for_ones_own_tenant_and_audited(cast: Cast, letters: LettersEncoder) -> None:
     embedded(cast)
     theirs = EmbeddingIndex.objects.get(tenant=cast.globex)
