@@ -20,7 +20,7 @@ CORE = {
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
     "MCP call": Counts(files=84, functions=297, moves=220),
-    "widget token": Counts(files=52, functions=128, moves=90),
+    "widget token": Counts(files=54, functions=129, moves=92),
     "Responses": Counts(files=131, functions=514, moves=392),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator
-from assistant.contrib.data.models import ExposedModel
 from assistant.contrib.data.services.exposed_models import (
     MAX_DESCRIPTION,
     MAX_WORDING,
@@ -33,7 +32,6 @@ from assistant.contrib.data.services.following import refresh
 _LIST = "admin:assistant_data_exposedmodel_changelist"
 
 
-@admin.register(ExposedModel)
 class ExposedModelAdmin(OwnTransactions):
     """In place of the list of rows stands one of the project's models, each with a page of its columns."""
 

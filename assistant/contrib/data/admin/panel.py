@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.contrib.data.admin import exposed_page, reach_page  # noqa: F401 - they register
 from assistant.contrib.data.models import ExposedModel, ReachReview
 from assistant.contrib.data.services.row_signals import ROW_JOB, SOURCE_JOB
 from assistant.contrib.panel.admin.base.job_titles import describe_job

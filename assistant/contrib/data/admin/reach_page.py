@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant
-from assistant.contrib.data.models import ReachReview
 from assistant.contrib.data.services.plans import plans
 from assistant.contrib.data.services.reach import MAX_REASON, as_json, count_reach, sample_rows
 from assistant.contrib.data.services.reviews import (
@@ -58,7 +57,6 @@ class SampleForm(forms.Form):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=MAX_REASON)
 
 
-@admin.register(ReachReview)
 class ReachAdmin(OwnTransactions):
     """In place of the list of reviews stands the page; reviews are added by its buttons, and never changed."""
 
