@@ -134,7 +134,7 @@ def _check(request: HttpRequest) -> None:
 
 def _words(posted: QueryDict) -> dict[str, str]:
     prefix = "words."
-    return {name.removeprefix(prefix): posted[name] for name in posted if name.startswith(prefix)}
+    return {name.removeprefix(prefix): posted.get(name, "") for name in posted if name.startswith(prefix)}
 
 
 def _as_posted(choices: Choices, posted: QueryDict) -> Choices:

@@ -237,7 +237,7 @@ def scoped(base: Any, context: ToolContext, *, is_read: bool, tenantless: bool =
             _empty_foreign(self.queryset.model, rows, context)
             yield from rows
 
-    class Scoped(base):  # type: ignore[misc, valid-type]
+    class Scoped(base):  # type: ignore[misc]
         # What is not shown is not searched.
         search_fields = [name for name in getattr(base, "search_fields", None) or () if not looks_secret_name(name)]
 
