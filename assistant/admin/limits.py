@@ -84,7 +84,10 @@ def _form() -> type[LimitsForm]:
 def form_for(request: HttpRequest) -> type[LimitsForm]:
     """Return the class of the user's form."""
     form = _form()
-    return type(form)(form.__name__, (form,), {"is_operator": is_operator(request), "__module__": __name__})
+    # The metaclass of forms, which typeshed does not know as one.
+    metaclass: Any = type(form)
+    own = metaclass(form.__name__, (form,), {"is_operator": is_operator(request), "__module__": __name__})
+    return cast(type[LimitsForm], own)
 
 
 def limits_form(request: HttpRequest, tenant: Tenant, data: Any) -> LimitsForm:

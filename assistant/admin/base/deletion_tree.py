@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import get_deleted_objects
@@ -40,7 +40,7 @@ class _Visible:
 def deleted_with(objs: Any, request: HttpRequest, site: AdminSite) -> tuple[list[Any], Any, set[str], list[Any]]:
     """Return what is deleted with rows, as `ModelAdmin.get_deleted_objects` does, with links that can be followed."""
     visible = _Visible(site, request)
-    tree, counts, missing, protected = get_deleted_objects(objs, request, visible)
+    tree, counts, missing, protected = get_deleted_objects(objs, request, cast(AdminSite, visible))
     return tree, counts, {*missing, *visible.missing}, protected
 
 
