@@ -24,7 +24,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def read(name: str, content: bytes) -> str:
-    return read_text(content, detect(content, name), uploader=samples.UPLOADER)
+    return read_text(content, detect(content, name), uploader=samples.UPLOADER).text
 
 
 @pytest.mark.parametrize(
