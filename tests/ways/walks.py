@@ -28,7 +28,6 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
-from tests.services.files import samples
 from tests.ways.counting import TRIES, Hook, Way
 from tests.ws import run_input, session_cookie
 
@@ -166,7 +165,7 @@ def test_approval(
 
 def test_upload(cast: Cast, site: Site) -> None:
     headers = {"authorization": f"Bearer {key_of(cast.acme, cast.alice)}"}
-    file = {"file": ("manual.pdf", samples.PDF, "application/pdf")}
+    file = {"file": ("manual.md", b"# Manual\n", "text/markdown")}
     write("upload", HOOK.walk(lambda: site.request("POST", f"{ACME}/attachments/", headers, files=file)))
 
 
