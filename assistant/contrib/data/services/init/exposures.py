@@ -82,7 +82,7 @@ def _reason_against(model: Any, known: TenantModels) -> str:
         return "it is in another database than the assistant"
     if _TECHNICAL.search(model.__name__):
         return "its name looks technical"
-    if looks_secret(column_of(model, "pk", depth=0)):
+    if looks_secret(column_of(model, "pk", depth=1)):
         return "its primary key looks secret"
     return ""
 
