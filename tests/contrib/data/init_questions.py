@@ -1,19 +1,17 @@
-"""Twenty questions of a company's people, for tools that `assistant_init` has proposed; run in the project's shell."""
+"""Twenty questions of a company's people, for tools that `assistant_init` has proposed; tests of that project."""
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
-import json
-from contextlib import suppress
 from typing import Any
 
-from assistant.models import Membership
-from assistant.services.tenancy.row_scope import tenant_scope
-from assistant.services.toolpolicy import catalogue
-from assistant.testing import tool_context
-from assistant.toolkit import ToolError
+from acme.projects.models import Project, Task  # type: ignore[import-not-found]
+from acme.users.models import Company, User  # type: ignore[import-not-found]
+from django.test import TestCase
 
+from tests.host_project.questions import Question, QuestionsMixin, found, summed
+
+REFUSED = "There is no project with this id among those that you can see."
 # The question, the tool, its arguments, and the titles of the right rows.
 FOUND: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("Which tasks are open?", "tasks", {"where": {"state": {"is": "open"}}}, ["concrete", "drilling", "survey"]),
@@ -55,11 +53,18 @@ SUMMED: list[tuple[str, str, dict[str, Any], Any]] = [
 ]
 
 
-def stage() -> tuple[Any, str]:
-    """Make two companies; return the membership of Ann, and the key of a project of the other company."""
-    from acme.projects.models import Project, Task  # type: ignore[import-not-found]
-    from acme.users.models import Company, User  # type: ignore[import-not-found]
+class QuestionTests(QuestionsMixin, TestCase):
+    def test_twenty_questions_are_answered(self) -> None:
+        company, ann, foreign = stage()
+        refusal = Question("Show me Globex's project", "get_project", {"id": foreign}, REFUSED)
+        tasks = [(text, plural, arguments, "title", titles) for text, plural, arguments, titles in FOUND]
+        questions = [*found(tasks), *summed(SUMMED), refusal]
+        self.assertEqual(len(questions), 20)
+        self.ask_all(company, ann, questions)
 
+
+def stage() -> tuple[Any, Any, str]:
+    """Make two companies; return the first, Ann, who works there, and the key of a project of the other."""
     acme = Company.objects.create(name="Acme")
     globex = Company.objects.create(name="Globex")
     people = {name: User.objects.create(username=name, company=acme) for name in ("ann", "bob")}
@@ -79,32 +84,4 @@ def stage() -> tuple[Any, str]:
         due_at = None if due is None else dt.datetime(2031, *due, 12, tzinfo=dt.UTC)
         assignee = None if person is None else people[person]
         Task.objects.create(project=projects[project], title=title, state=state, assignee=assignee, due_at=due_at)
-    member = Membership.objects.select_related("tenant", "user").get(user=people["ann"])
-    return member, str(projects["Secret"].pk)
-
-
-def ask(member: Any, name: str, arguments: dict[str, Any]) -> Any:
-    """Return what a tool gives a member."""
-    with tenant_scope(member.tenant_id):
-        context = tool_context(member.tenant, member.user)
-        return json.loads(asyncio.run(catalogue.registry().get(name).call(json.dumps(arguments), context)).content)
-
-
-def main() -> None:
-    """Ask all questions; print how many were asked, and those that were answered wrongly."""
-    member, foreign = stage()
-    wrong: list[Any] = []
-    for question, plural, arguments, expected in FOUND:
-        titles = sorted(row["title"] for row in ask(member, f"find_{plural}", arguments)["rows"])
-        if titles != expected:
-            wrong.append([question, titles])
-    for question, plural, arguments, expected in SUMMED:
-        told = ask(member, f"summarise_{plural}", arguments)
-        if "groups" in told:
-            (key,) = arguments["group_by"]
-            told = {group[key]: group[arguments["measure"]] for group in told["groups"]}
-        if told != expected:
-            wrong.append([question, str(told)])
-    with suppress(ToolError):
-        wrong.append(["Show me Globex's project", ask(member, "get_project", {"id": foreign})])
-    print(json.dumps({"asked": len(FOUND) + len(SUMMED) + 1, "wrong": wrong}))
+    return acme, people["ann"], str(projects["Secret"].pk)

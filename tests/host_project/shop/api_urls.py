@@ -1,19 +1,14 @@
 """The shop with its APIs: of django-ninja, and of Django REST framework with the document of drf-spectacular."""
 
 from django.urls import include, path
-from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.views import SpectacularAPIView
 from orders import ninja_api, own_way_api
 from orders.views import OrderViewSet
 from rest_framework.routers import SimpleRouter
 
 
-class DocumentedOrders(OrderViewSet):
-    schema = AutoSchema()
-
-
 router = SimpleRouter()
-router.register("orders", DocumentedOrders)
+router.register("orders", OrderViewSet)
 rest = path("drf/", include(router.urls))
 urlpatterns = [
     path("", include("shop_urls")),

@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     *(["assistant.contrib.panel"] if os.environ.get("SHOP_PANEL") != "no" else []),
     "assistant.contrib.data",
     "assistant.contrib.end_users",
+    "assistant.contrib.file_reading",
     "assistant.contrib.row_level_security",
     "rest_framework",
 ]
@@ -60,6 +61,7 @@ if "HOST_POSTGRES" in os.environ:
         "HOST": host,
         "PORT": port,
     }
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 AUTH_USER_MODEL = "people.Person"
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 USE_TZ = True

@@ -3,7 +3,7 @@
 import datetime as dt
 from dataclasses import dataclass, field
 
-from orders.models import Company, Country, Customer, Line, Order, Payment, Seat, Stray
+from orders.models import Campaign, Company, Country, Customer, Line, Order, Payment, Seat, Stray
 from people.models import Person
 
 from assistant.models import Membership, Tenant
@@ -38,6 +38,8 @@ def stage(orders=12):
         Order.objects.filter(pk=mine.pk).update(
             customer=staged[other].rows["Customer"][0], seller=staged[other].people[0]
         )
+        # And a campaign for one of the other's customers.
+        staged[slug].rows["Campaign"][0].customers.add(staged[other].rows["Customer"][1])
     Stray.objects.create(text=HIDDEN)
     return staged
 
@@ -46,9 +48,9 @@ def _company(slug, shared, countries, orders):
     company = Company.objects.create(slug=slug, billing_code=HIDDEN)
     own = Person.objects.create_user(f"ada@{slug}.example", "x", known_as_name=f"ada-{slug}")
     visitor = Person.objects.create_user(f"visitor@{slug}.example", "x")
-    Membership.objects.create(tenant=Tenant.objects.get(slug=slug), user=visitor, role=Membership.Role.END_USER)
     for person, role in ((own, "member"), (shared[0], "member"), (shared[1], "admin")):
         Seat.objects.create(company=company, person=person, role=role)
+    Membership.objects.create(tenant=Tenant.objects.get(slug=slug), user=visitor, role=Membership.Role.END_USER)
     customers = [
         Customer.objects.create(
             company=company, name=f"{slug}-customer-{number}", email=f"c{number}@{slug}.example",
@@ -69,9 +71,13 @@ def _company(slug, shared, countries, orders):
     ]  # fmt: skip
     lines = [Line.objects.create(order=order, article=f"{slug}-lamp", pieces=order.number % 5) for order in made]
     payments = [Payment.objects.create(payer=company.pk, amount=5, iban=f"{slug}-iban")]
-    return Staged(
-        company, [own, *shared], visitor, {"Customer": customers, "Order": made, "Line": lines, "Payment": payments}
-    )
+    campaigns = [
+        Campaign.objects.create(company=company, name=f"{slug}-{name}", begins_on=dt.date(2031, month, 1))
+        for name, month in (("spring", 3), ("summer", 6))
+    ]
+    campaigns[0].customers.set(customers[:2])
+    rows = {"Customer": customers, "Order": made, "Line": lines, "Payment": payments, "Campaign": campaigns}
+    return Staged(company, [own, *shared], visitor, rows)
 
 
 @all_tenants()

@@ -19,7 +19,7 @@ from assistant.toolkit.guards.tenant_paths import concrete, tenant_models
 
 MAX_ROWS = 5_000
 _KEYS_AT_ONCE = 500
-_loaded: ContextVar[list[Any] | None] = ContextVar("assistant_data_loaded_rows", default=None)
+_loaded: ContextVar[dict[int, Any] | None] = ContextVar("assistant_data_loaded_rows", default=None)
 
 
 @contextmanager
@@ -32,13 +32,13 @@ def only_own_rows(context: ToolContext) -> Iterator[None]:
         ForeignRow: one is another tenant's.
         ToolError: there are more than `MAX_ROWS`.
     """
-    rows: list[Any] = []
+    rows: dict[int, Any] = {}
     token = _loaded.set(rows)
     try:
         yield
     finally:
         _loaded.reset(token)
-    for model, keys in _by_model(rows).items():
+    for model, keys in _by_model(list(rows.values())).items():
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             _check(model, keys[start : start + _KEYS_AT_ONCE], context)
 
@@ -72,9 +72,20 @@ def _note(sender: Any, instance: Any, **_: Any) -> None:
         return
     if len(rows) >= MAX_ROWS:
         raise ToolError(f"This reads more than {MAX_ROWS} rows. Ask for less.")
-    rows.append(instance)
+    rows[id(instance)] = instance
+
+
+def loaded_rows(model: Any) -> list[Any]:
+    """Return the rows of a model that the call has loaded so far."""
+    return [row for row in (_loaded.get() or {}).values() if type(row) is model and not row._state.adding]
+
+
+def forget(row: Any) -> None:
+    """Take a row that is not shown from those that a call has loaded."""
+    if rows := _loaded.get():
+        rows.pop(id(row), None)
 
 
 def watch() -> None:
-    """Note rows as they are made. Only projects that expose a document do, because each row is told of."""
+    """Note rows as they are made. Only projects that expose a document or a viewset do, because each row is told of."""
     post_init.connect(_note, weak=False, dispatch_uid="assistant.contrib.data.read_rows")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
-from django.db.models import Model
 from django.db.models.query import ModelIterable
 from django.utils.text import slugify
 from django.utils.translation import override
 from rest_framework.generics import GenericAPIView
-from rest_framework.relations import ManyRelatedField, RelatedField
 from rest_framework.renderers import JSONRenderer
 from rest_framework.routers import SimpleRouter
 
 from assistant.contrib.data.exposing_views import ExposedViewSet, declared_viewsets
 from assistant.contrib.data.services.columns import looks_secret_name
 from assistant.contrib.data.services.operations import Operation, operations_of
-from assistant.contrib.data.services.tenant_conditions import is_tenantless, of_tenant, problem_of_path, shown_path
+from assistant.contrib.data.services.own_relations import OwnRelations
+from assistant.contrib.data.services.read_rows import only_own_rows, watch
+from assistant.contrib.data.services.tenant_conditions import of_tenant, problem_of_path, shown_path
 from assistant.contrib.data.services.view_calls import (
     FAILED,
     bounded,
@@ -33,7 +32,6 @@ from assistant.contrib.data.services.view_calls import (
 )
 from assistant.contrib.data.services.view_tools import tool_of
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError
-from assistant.toolkit.guards.tenant_paths import tenant_models
 from assistant.toolkit.lazy_module import is_there
 
 _DEFAULT_ACTIONS = ("list", "retrieve")
@@ -97,7 +95,10 @@ def plan_of_viewset(exposed: ExposedViewSet) -> ViewPlan:
         return ViewPlan(exposed, model, problem=problem)
     if not is_there("drf_spectacular"):
         return ViewPlan(exposed, model, problem="its parameters are read with drf-spectacular, which is not installed")
-    found = {operation.name: operation for operation in _operations(exposed.viewset)}
+    try:
+        found = {operation.name: operation for operation in _operations(exposed.viewset)}
+    except Exception as exc:
+        return ViewPlan(exposed, model, problem=f"its parameters cannot be read ({type(exc).__name__}: {exc})")
     wanted = exposed.actions or tuple(name for name in _DEFAULT_ACTIONS if name in found)
     if unknown := [name for name in wanted if name not in found]:
         raise InvalidTool(f"expose_viewset({exposed.viewset.__name__}): there is no action {unknown[0]!r}.")
@@ -172,17 +173,28 @@ def _operations(viewset: Any) -> list[Operation]:
         def get_operation_id(self) -> str:
             return str(getattr(self.view, "action", ""))
 
+    class OfActions(SchemaGenerator):
+        def create_view(self, callback: Any, method: Any, request: Any = None) -> Any:
+            view = super().create_view(callback, method, request)  # type: ignore[no-untyped-call]
+            # What `extend_schema` has decorated has a schema of its own.
+            if not isinstance(view.schema, NamedByAction):
+                view.schema.get_operation_id = lambda: str(view.action)
+            return view
+
     described = type(viewset.__name__, (viewset,), {"schema": NamedByAction(), "__module__": viewset.__module__})
     router = SimpleRouter()
     router.register("rows", described, basename="rows")
     with GENERATOR_STATS.silence():
-        generator: Any = SchemaGenerator
+        generator: Any = OfActions
         document = generator(patterns=router.urls).get_schema(request=None, public=True)
     return list(operations_of(document))
 
 
 def tools_of_views() -> list[Tool]:
     """Return the tools of all exposed viewsets. Raises `InvalidTool` for an action that does not exist."""
+    if not view_plans():
+        return []
+    watch()
     with override(None):
         return [
             tool_of(offer.tool, offer.operation, partial(call_view, offer), untrusted=offer.exposed.untrusted)
@@ -196,7 +208,7 @@ def call_view(offer: Offer, arguments: Mapping[str, Any], context: ToolContext) 
 
     Raises:
         ToolError: the view refuses it, with what it says.
-        ForeignRow: it has saved or deleted another tenant's row; nothing of it is kept.
+        ForeignRow: it has read, saved or deleted another tenant's row; nothing of it is kept or returned.
     """
     exposed = offer.exposed
     check_order(exposed.viewset, arguments)
@@ -204,7 +216,7 @@ def call_view(offer: Offer, arguments: Mapping[str, Any], context: ToolContext) 
     view = scoped(exposed.viewset, context, is_read=offer.operation.is_read, tenantless=exposed.tenantless).as_view(
         {offer.operation.method: offer.operation.name}, **offer.options
     )
-    with guarded(offer.operation, context):
+    with guarded(offer.operation, context), only_own_rows(context):
         response = view(request, **_path_arguments(offer, arguments))
         data = json.loads(JSONRenderer().render(response.data)) if getattr(response, "data", None) is not None else None
         if response.status_code >= FAILED:
@@ -230,11 +242,12 @@ def _path_arguments(offer: Offer, arguments: Mapping[str, Any]) -> dict[str, Any
 
 def scoped(base: Any, context: ToolContext, *, is_read: bool, tenantless: bool = False) -> Any:
     """Return a viewset, or generic view, with rows, related rows and choices of them that are the tenant's."""
+    related = OwnRelations(context)
 
-    class OwnRelations(ModelIterable):  # type: ignore[type-arg]
+    class OwnRows(ModelIterable):  # type: ignore[type-arg]
         def __iter__(self) -> Iterator[Any]:
             rows = list(super().__iter__())
-            _empty_foreign(self.queryset.model, rows, context)
+            related.empty_foreign(self.queryset.model, rows)
             yield from rows
 
     class Scoped(base):  # type: ignore[misc]
@@ -246,61 +259,13 @@ def scoped(base: Any, context: ToolContext, *, is_read: bool, tenantless: bool =
             rows = rows.filter(of_tenant(rows.model, context, tenantless=tenantless))
             # Rows that are going to be saved stay as they are, and are emptied when they are shown.
             if is_read and rows._iterable_class is ModelIterable:
-                rows._iterable_class = OwnRelations
+                rows._iterable_class = OwnRows
             return rows
 
         def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
             serializer = super().get_serializer(*args, **kwargs)
-            _narrow(serializer, context)
-            if not is_read:
-                _show_own_relations(serializer, context)
+            related.keep_related(serializer, is_read=is_read)
             return serializer
 
     Scoped.__name__ = base.__name__
     return Scoped
-
-
-def _show_own_relations(serializer: Any, context: ToolContext) -> None:
-    """Let a serializer show a copy of each row, without references to another tenant's."""
-    inner = getattr(serializer, "child", serializer)
-    represent = inner.to_representation
-
-    def shown(row: Any) -> Any:
-        if isinstance(row, Model):
-            row = copy.copy(row)
-            _empty_foreign(type(row), [row], context)
-        return represent(row)
-
-    inner.to_representation = shown
-
-
-def _empty_foreign(model: Any, rows: list[Any], context: ToolContext) -> None:
-    """Empty the foreign keys of rows that lead to another tenant's. One query for each foreign key."""
-    lookups = [way.lookup for way in tenant_models().ways(model)]
-    for column in model._meta.concrete_fields:
-        related = column.related_model
-        is_way = any(lookup.startswith(f"{column.name}__") for lookup in lookups)
-        if not column.is_relation or is_way or is_tenantless(related) or problem_of_path(related):
-            continue
-        keys = {key for row in rows if (key := row.__dict__.get(column.attname)) is not None}
-        target = column.target_field.attname
-        own = related._base_manager.filter(of_tenant(related, context), **{f"{target}__in": keys})
-        foreign = keys - set(own.values_list(target, flat=True)) if keys else keys
-        for row in rows if foreign else ():
-            if row.__dict__.get(column.attname) in foreign:
-                setattr(row, column.attname, None)
-                row._state.fields_cache[column.name] = None
-
-
-def _narrow(serializer: Any, context: ToolContext, depth: int = 5) -> None:
-    """Let fields that name related rows accept those of the tenant alone."""
-    inner = getattr(serializer, "child", serializer)
-    for one in getattr(inner, "fields", {}).values():
-        relation: Any = one.child_relation if isinstance(one, ManyRelatedField) else one
-        is_related = isinstance(relation, RelatedField)
-        if is_related and relation.queryset is not None:
-            rows = relation.queryset.all()
-            has_path = not problem_of_path(rows.model)
-            relation.queryset = rows.filter(of_tenant(rows.model, context)) if has_path else rows.none()
-        elif depth and hasattr(getattr(one, "child", one), "fields"):
-            _narrow(one, context, depth - 1)

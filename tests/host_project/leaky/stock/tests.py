@@ -1,16 +1,14 @@
 """Twenty questions of people of the warehouse, each with the call that answers it and what is right."""
 
 import datetime as dt
-import json
 
 from django.contrib.auth.models import User
 from django.test import TestCase
 
-from assistant.services.toolpolicy import catalogue
-from assistant.testing import ToolTester
-from assistant.toolkit import ToolError
 from stock.models import Company, Country, Customer, Delivery, Item, Seat
+from tests.host_project.questions import Question, QuestionsMixin, found, summed
 
+REFUSED = "There is no delivery with this id among those that you can see."
 # The question, the tool, its arguments, the column that is read, and its values.
 FOUND = [
     ("Which deliveries are open?", "deliverys", {"where": {"status": {"is": "open"}}}, "number", [1, 3, 5]),
@@ -30,22 +28,24 @@ FOUND = [
     ("Which items are public?", "items", {"where": {"is_public": {"is": True}}}, "title", ["Table"]),
 ]
 SUMMED = [
-    ("How many are there?", {"measure": "count"}, {"count": 6}),
-    ("What do they weigh?", {"measure": "sum", "of": "weight"}, {"count": 6, "sum": "210"}),
+    ("How many are there?", "deliverys", {"measure": "count"}, {"count": 6}),
+    ("What do they weigh?", "deliverys", {"measure": "sum", "of": "weight"}, {"count": 6, "sum": "210"}),
     (
         "What does each customer's weigh?",
+        "deliverys",
         {"measure": "sum", "of": "weight", "group_by": ["customer__name"]},
         {"Bob": "120", "Ann": "90"},
     ),
     (
         "How many left each month?",
+        "deliverys",
         {"measure": "count", "group_by": ["left_on.month"]},
         {"2031-05": 6},
     ),
 ]
 
 
-class QuestionTests(TestCase):
+class QuestionTests(QuestionsMixin, TestCase):
     @classmethod
     def setUpTestData(cls):
         austria = Country.objects.create(name="Austria")
@@ -74,27 +74,9 @@ class QuestionTests(TestCase):
                 )  # fmt: skip
             cls.companies[slug] = (company, user)
 
-    def ask(self, name, **arguments):
-        company, user = self.companies["acme"]
-        tool = catalogue.registry().get(name)
-        return json.loads(ToolTester(tool, tenant=company, user=user).run(**arguments).content)
-
-    def test_rows_are_found(self):
-        for question, plural, arguments, column, expected in FOUND:
-            with self.subTest(question):
-                rows = self.ask(f"find_{plural}", **arguments)["rows"]
-                self.assertEqual(sorted(row[column] for row in rows), expected)
-
-    def test_figures_are_told(self):
-        for question, arguments, expected in SUMMED:
-            with self.subTest(question):
-                told = self.ask("summarise_deliverys", **arguments)
-                if "groups" in told:
-                    (key,) = arguments["group_by"]
-                    told = {group[key]: group[arguments["measure"]] for group in told["groups"]}
-                self.assertEqual(told, expected)
-
-    def test_another_companys_delivery_is_refused(self):
-        foreign = Delivery.objects.get(number=101)
-        with self.assertRaisesMessage(ToolError, "There is no delivery with this id"):
-            self.ask("get_delivery", id=foreign.pk)
+    def test_twenty_questions_are_answered(self):
+        foreign = Delivery.objects.get(number=101).pk
+        refusal = Question("Show me Globex's delivery", "get_delivery", {"id": foreign}, REFUSED)
+        questions = [*found(FOUND), *summed(SUMMED), refusal]
+        self.assertEqual(len(questions), 20)
+        self.ask_all(*self.companies["acme"], questions)

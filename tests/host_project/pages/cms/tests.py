@@ -1,7 +1,6 @@
 """Twenty questions of people of a content site, each with the call that answers it and what is right."""
 
 import datetime as dt
-import json
 
 from django.contrib.auth.models import User
 from django.test import TestCase
@@ -12,7 +11,9 @@ from assistant.services.toolpolicy import catalogue
 from assistant.testing import ToolTester
 from assistant.toolkit import ToolError
 from cms.models import Event, Page, Site, Topic
+from tests.host_project.questions import Question, QuestionsMixin, found, summed
 
+REFUSED = "There is no page with this id among those that you can see."
 # The question, the tool, its arguments, and the titles of the right pages.
 FOUND = [
     ("Which pages are at the top?", "pages", {"where": {"depth": {"is": 1}}}, ["Home"]),
@@ -45,7 +46,7 @@ SUMMED = [
 ]  # fmt: skip
 
 
-class QuestionTests(TestCase):
+class QuestionTests(QuestionsMixin, TestCase):
     @classmethod
     def setUpTestData(cls):
         music = Topic.objects.create(name="Music")
@@ -76,30 +77,21 @@ class QuestionTests(TestCase):
         Page.objects.filter(depth=3).update(author=None)
         sync_all(get_host())
 
-    def ask(self, name, **arguments):
-        site, user = self.sites["acme"]
-        return json.loads(ToolTester(catalogue.registry().get(name), tenant=site, user=user).run(**arguments).content)
-
-    def test_pages_are_found(self):
-        for question, plural, arguments, expected in FOUND:
-            with self.subTest(question):
-                rows = self.ask(f"find_{plural}", **arguments)["rows"]
-                self.assertEqual(sorted(row["title"] for row in rows), expected)
-
-    def test_figures_are_told(self):
-        for question, plural, arguments, expected in SUMMED:
-            with self.subTest(question):
-                told = self.ask(f"summarise_{plural}", **arguments)
-                if "groups" in told:
-                    (key,) = arguments["group_by"]
-                    told = {group[key]: group[arguments["measure"]] for group in told["groups"]}
-                self.assertEqual(told, expected)
+    def test_twenty_questions_are_answered(self):
+        foreign = Event.objects.get(title="Globex Concert").pk
+        refusal = Question("Show me Globex's concert", "get_page", {"id": foreign}, REFUSED)
+        pages = [(text, plural, arguments, "title", titles) for text, plural, arguments, titles in FOUND]
+        questions = [*found(pages), *summed(SUMMED), refusal]
+        self.assertEqual(len(questions), 20)
+        self.ask_all(*self.sites["acme"], questions)
 
     def test_another_sites_page_and_a_draft_are_refused(self):
+        site, user = self.sites["acme"]
         for title in ("Globex Concert", "Draft"):
             for tool in ("get_page", "get_event"):
+                tester = ToolTester(catalogue.registry().get(tool), tenant=site, user=user)
                 with self.assertRaisesMessage(ToolError, "with this id among those that you can see"):
-                    self.ask(tool, id=Event.objects.get(title=title).pk)
+                    tester.run(id=Event.objects.get(title=title).pk)
 
     def test_what_opens_a_door_or_a_stream_is_not_offered(self):
         names = {column.name for column in plan_for(Event).columns}

@@ -4,7 +4,7 @@ from assistant.contrib.data import KnowledgeSource, expose, expose_viewset
 from assistant.hosting import HostTenants, TenantValues
 from django.db.models import Q
 from orders.models import Article, Country, Customer, Line, Order, Payment, Stray
-from orders.views import OrderViewSet
+from orders.views import CampaignViewSet, CustomerViewSet, OrderViewSet
 
 
 class Host(HostTenants):
@@ -57,7 +57,10 @@ expose_viewset(
         "destroy",
         "close",
         "mine",
+        "totals",
     ],
     name="api_order",
     plural="api_orders",
 )
+expose_viewset(CustomerViewSet, name="api_customer")
+expose_viewset(CampaignViewSet, name="api_campaign")

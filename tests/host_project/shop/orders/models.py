@@ -164,6 +164,19 @@ class Voucher(models.Model):
     worth = models.IntegerField(default=0)
 
 
+class Campaign(models.Model):
+    """Customers that are written to together."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    company = models.ForeignKey(Company, on_delete=models.CASCADE)
+    name = models.CharField(max_length=50)
+    begins_on = models.DateField()
+    customers = models.ManyToManyField(Customer, related_name="campaigns")
+
+    def __str__(self):
+        return self.name
+
+
 class Stray(models.Model):
     """Forgotten in the description of tenants."""
 

@@ -4,16 +4,20 @@ import sys
 from dataclasses import replace
 from unittest.mock import patch
 
+from assistant.contrib.data.exposing_views import ExposedViewSet
 from assistant.contrib.data.services.viewsets import call_view, plan_of_viewset, view_plans
 from assistant.models import Membership
 from assistant.optional_apps import missing_packages
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ToolTester, tool_context
 from assistant.toolkit import ForeignRow
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from orders.models import Order
+from orders.models import Customer, Order
 from orders.tests import ShopTests
-from orders.views import OrderViewSet
+from orders.views import CampaignSerializer, CampaignViewSet, CustomerViewSet, OrderViewSet
+from rest_framework import serializers
 from staged import HIDDEN
 
 ARGUMENTS = {"number": 500, "total": "12.50", "placed_at": "2031-02-01T10:00:00Z"}
@@ -74,6 +78,58 @@ class ReadTests(ShopTests):
     def test_end_users_may_not(self):
         Membership.objects.filter(user=self.ada).update(role=Membership.Role.END_USER)
         self.assertIn("active members", self.refused("list_api_orders"))
+
+
+class NestedTests(ShopTests):
+    """Acme's customer 0 has an order of Globex's, and its campaign in spring a customer."""
+
+    def test_rows_of_other_companies_are_not_in_lists_of_related_rows(self):
+        for person in (self.ada, self.both, self.staff):
+            told = self.ask("list_api_customers", person, search="customer-0")["results"]
+            self.assertEqual(sorted(order["number"] for order in told[0]["orders"]), [104, 108])
+            self.assertNotIn("api_key", told[0]["orders"][0])
+            told = self.ask("list_api_campaigns", person)[0]
+            self.assertEqual(sorted(told["customer_names"]), ["acme-customer-0", "acme-customer-1"])
+            self.assertEqual([row["name"] for row in told["customers"]], told["customer_names"])
+            self.assertNotIn("globex", str(told))
+
+    def test_nor_by_lists_that_were_not_read_ahead(self):
+        with patch.object(CustomerViewSet, "queryset", Customer.objects.all()):
+            told = self.ask("list_api_customers", search="customer-0")
+        self.assertEqual(sorted(order["number"] for order in told["results"][0]["orders"]), [104, 108])
+
+    def test_foreign_keys_of_related_rows_are_emptied_and_stay(self):
+        order = self.acme.rows["Order"][4]
+        Order.objects.filter(pk=order.pk).update(seller=self.globex.people[0])
+        told = self.ask("list_api_customers", search="customer-0")["results"][0]["orders"]
+        self.assertEqual({one["number"]: one["seller"] for one in told}, {104: None, 108: str(self.ada.pk)})
+        order.refresh_from_db()
+        self.assertEqual(order.seller_id, self.globex.people[0].pk)
+
+    def test_no_more_queries_with_more_rows(self):
+        counts = []
+        for words in ("customer-0", "customer"):
+            with CaptureQueriesContext(connection) as queries:
+                self.ask("list_api_customers", search=words)
+            counts.append(len(queries))
+        self.assertEqual(counts[0], counts[1])
+
+    def test_what_writes_shows_no_related_rows_of_others_and_keeps_them(self):
+        campaign = self.acme.rows["Campaign"][0]
+        exposed = ExposedViewSet(viewset=CampaignViewSet, actions=("partial_update",))
+        (offer,) = plan_of_viewset(exposed).offers
+        told = call_view(offer, {"id": str(campaign.pk), "name": "later"}, tool_context(self.acme.company, self.ada))
+        self.assertEqual((told["name"], len(told["customers"])), ("later", 2))
+        self.assertEqual(campaign.customers.count(), 3)
+
+    def test_rows_that_a_view_reads_by_itself_are_looked_at(self):
+        def names_of(serializer, campaign):
+            return [row.name for row in campaign.customers.all()]
+
+        field = serializers.SerializerMethodField(method_name="names_of")
+        own_way = type("OwnWay", (CampaignSerializer,), {"customer_names": field, "names_of": names_of})
+        with patch.object(CampaignViewSet, "serializer_class", own_way), self.assertRaises(ForeignRow):
+            self.ask("list_api_campaigns")
 
 
 class WriteTests(ShopTests):

@@ -1,7 +1,9 @@
 """Twenty questions of people of the shop, each with the call that answers it and what is right."""
 
 from orders.tests import ShopTests
+from tests.host_project.questions import Question, QuestionsMixin, found, summed
 
+REFUSED = "There is no order with this id among those that you can see."
 # The question, the arguments of the tool, and the numbers of the right orders.
 FOUND = [
     ("Which orders are paid?", {"where": {"status": {"is": "paid"}}}, [101, 104, 107, 110]),
@@ -65,26 +67,15 @@ SUMMED = [
 ]
 
 
-class QuestionTests(ShopTests):
-    def test_rows_are_found(self):
-        for question, arguments, expected in FOUND:
-            with self.subTest(question):
-                self.assertEqual(sorted(self.numbers(**arguments)), expected)
-
-    def test_figures_are_told(self):
-        for question, plural, arguments, expected in SUMMED:
-            with self.subTest(question):
-                told = self.ask(f"summarise_{plural}", **arguments)
-                if "groups" in told:
-                    key = arguments["group_by"][0]
-                    measure = arguments["measure"]
-                    told = {group[key]: group[measure] for group in told["groups"]}
-                self.assertEqual(told, expected)
-
-    def test_customers_of_a_country_are_found(self):
-        told = self.ask("find_customers", where={"country__code": {"is": "AT"}})
-        self.assertEqual(sorted(row["name"] for row in told["rows"]), ["acme-customer-0", "acme-customer-2"])
-
-    def test_another_companys_order_is_refused(self):
-        told = self.refused("get_order", id=str(self.globex.rows["Order"][1].pk))
-        self.assertEqual(told, "There is no order with this id among those that you can see.")
+class QuestionTests(QuestionsMixin, ShopTests):
+    def test_twenty_questions_are_answered(self):
+        foreign = str(self.globex.rows["Order"][1].pk)
+        questions = [
+            *found([(text, "orders", arguments, "number", expected) for text, arguments, expected in FOUND]),
+            *summed(SUMMED),
+            *found([("Who is in Austria?", "customers", {"where": {"country__code": {"is": "AT"}}}, "name",
+                     ["acme-customer-0", "acme-customer-2"])]),
+            Question("Show me Globex's order", "get_order", {"id": foreign}, REFUSED),
+        ]  # fmt: skip
+        self.assertEqual(len(questions), 20)
+        self.ask_all(self.acme.company, self.ada, questions)

@@ -1,24 +1,82 @@
 """The shop's API, which the assistant calls as the member."""
 
-from orders.models import Order
+from django.db.models import Count, Sum
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from orders.models import Campaign, Customer, Line, Order
 from rest_framework import filters, permissions, serializers, viewsets
 from rest_framework.decorators import action
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.response import Response
 
 
+class LineSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Line
+        fields = ["article", "pieces"]
+
+
 class OrderSerializer(serializers.ModelSerializer):
     customer_name = serializers.CharField(source="customer.name", read_only=True)
+    lines = LineSerializer(many=True, read_only=True)
 
     class Meta:
         model = Order
-        fields = ["id", "number", "status", "total", "placed_at", "customer", "customer_name", "comment", "api_key"]
+        fields = [
+            "id",
+            "number",
+            "status",
+            "total",
+            "placed_at",
+            "customer",
+            "customer_name",
+            "comment",
+            "api_key",
+            "lines",
+        ]
         read_only_fields = ["api_key"]
 
     def validate_total(self, value):
         if value < 0:
             raise serializers.ValidationError("A total is not negative.")
         return value
+
+
+class OrderOfCustomerSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Order
+        fields = ["number", "status", "total", "seller", "api_key"]
+
+
+class CustomerSerializer(serializers.ModelSerializer):
+    country = serializers.CharField(source="country.name", read_only=True)
+    orders = OrderOfCustomerSerializer(source="order_set", many=True, read_only=True)
+    campaigns = serializers.StringRelatedField(many=True)
+
+    class Meta:
+        model = Customer
+        fields = ["id", "name", "email", "country", "orders", "campaigns", "portal_token"]
+
+
+class CampaignSerializer(serializers.ModelSerializer):
+    customer_names = serializers.SlugRelatedField(source="customers", slug_field="name", many=True, read_only=True)
+
+    class Meta:
+        model = Campaign
+        fields = ["id", "name", "begins_on", "customers", "customer_names"]
+        depth = 1
+
+
+class ByColumn(filters.BaseFilterBackend):
+    """Finds rows by the columns that a view names: parameters by lookups."""
+
+    def filter_queryset(self, request, queryset, view):
+        lookups = {name: request.query_params[name] for name in view.found_by if name in request.query_params}
+        return queryset.filter(**lookups).distinct()
+
+    def get_schema_operation_parameters(self, view):
+        return [
+            {"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in view.found_by
+        ]
 
 
 class Pages(PageNumberPagination):
@@ -37,7 +95,17 @@ class OrderViewSet(viewsets.ModelViewSet):
     queryset = Order.objects.order_by("number")
     serializer_class = OrderSerializer
     permission_classes = [permissions.IsAuthenticated, MayNotDeletePaid]
-    filter_backends = [filters.SearchFilter, filters.OrderingFilter]
+    filter_backends = [ByColumn, filters.SearchFilter, filters.OrderingFilter]
+    found_by = [
+        "status",
+        "placed_at__date",
+        "placed_at__gte",
+        "due_on__lte",
+        "total__gte",
+        "customer__name",
+        "customer__country__name",
+        "lines__pieces",
+    ]
     search_fields = ["comment"]
     pagination_class = Pages
 
@@ -58,6 +126,14 @@ class OrderViewSet(viewsets.ModelViewSet):
         found = self.get_queryset().filter(seller=request.user)
         return Response(self.get_serializer(found, many=True).data)
 
+    @extend_schema(parameters=[OpenApiParameter("by", enum=["status", "customer__name"], required=True)])
+    @action(detail=False)
+    def totals(self, request):
+        """How many orders there are of each status or customer, and their sum."""
+        by = request.query_params["by"]
+        rows = self.get_queryset().filter(customer__company=request.company).order_by(by)
+        return Response(list(rows.values(by).annotate(count=Count("pk"), sum=Sum("total"))))
+
     @action(detail=False, methods=["post"])
     def take_over(self, request):
         """Take an order of another company, by mistake."""
@@ -65,3 +141,25 @@ class OrderViewSet(viewsets.ModelViewSet):
         order.comment = "taken"
         order.save()
         return Response({"id": order.pk})
+
+
+class CustomerViewSet(viewsets.ReadOnlyModelViewSet):
+    """The customers of a company, with their orders."""
+
+    queryset = Customer.objects.select_related("country").prefetch_related("order_set", "campaigns").order_by("name")
+    serializer_class = CustomerSerializer
+    permission_classes = [permissions.IsAuthenticated]
+    filter_backends = [ByColumn, filters.SearchFilter]
+    found_by = ["country__code", "order__status", "campaigns__name"]
+    search_fields = ["name"]
+    pagination_class = Pages
+
+
+class CampaignViewSet(viewsets.ModelViewSet):
+    """The campaigns of a company, with their customers."""
+
+    queryset = Campaign.objects.order_by("begins_on")
+    serializer_class = CampaignSerializer
+    permission_classes = [permissions.IsAuthenticated]
+    filter_backends = [ByColumn]
+    found_by = ["begins_on__gte", "customers__name"]
