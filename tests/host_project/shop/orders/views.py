@@ -1,5 +1,6 @@
 """The shop's API, which the assistant calls as the member."""
 
+from django.core.exceptions import ValidationError
 from django.db.models import Count, Sum
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from orders.models import Campaign, Customer, Line, Order
@@ -57,13 +58,19 @@ class CustomerSerializer(serializers.ModelSerializer):
         fields = ["id", "name", "email", "country", "orders", "campaigns", "portal_token"]
 
 
+class CustomerOfCampaignSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Customer
+        fields = ["id", "name", "email"]
+
+
 class CampaignSerializer(serializers.ModelSerializer):
+    customers = CustomerOfCampaignSerializer(many=True, read_only=True)
     customer_names = serializers.SlugRelatedField(source="customers", slug_field="name", many=True, read_only=True)
 
     class Meta:
         model = Campaign
         fields = ["id", "name", "begins_on", "customers", "customer_names"]
-        depth = 1
 
 
 class ByColumn(filters.BaseFilterBackend):
@@ -71,7 +78,10 @@ class ByColumn(filters.BaseFilterBackend):
 
     def filter_queryset(self, request, queryset, view):
         lookups = {name: request.query_params[name] for name in view.found_by if name in request.query_params}
-        return queryset.filter(**lookups).distinct()
+        try:
+            return queryset.filter(**lookups).distinct()
+        except (ValidationError, ValueError) as exc:
+            raise serializers.ValidationError("A value is not of the column's kind.") from exc
 
     def get_schema_operation_parameters(self, view):
         return [
@@ -146,7 +156,12 @@ class OrderViewSet(viewsets.ModelViewSet):
 class CustomerViewSet(viewsets.ReadOnlyModelViewSet):
     """The customers of a company, with their orders."""
 
-    queryset = Customer.objects.select_related("country").prefetch_related("order_set", "campaigns").order_by("name")
+    queryset = (
+        Customer.objects.exclude(name="Hidden")
+        .select_related("country")
+        .prefetch_related("order_set", "campaigns")
+        .order_by("name")
+    )
     serializer_class = CustomerSerializer
     permission_classes = [permissions.IsAuthenticated]
     filter_backends = [ByColumn, filters.SearchFilter]
