@@ -79,7 +79,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "label": by_model.get("questionlabel", "1"),
         "file": by_model["attachment" if _OPENAI.search(address.path) else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
-        "image": by_model["brandimage"],
+        "image": by_model.get("brandimage", "1"),
         "colour": "8a3a8f",
         "share": by_model.get("conversationshare", "1"),
         "server": by_model.get("mcpserver", "1"),

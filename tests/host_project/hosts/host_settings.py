@@ -24,6 +24,8 @@ INSTALLED_APPS = [
     "assistant.contrib.inbox",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
+    "assistant.contrib.data_exports",
+    "assistant.contrib.branding",
 ]
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
