@@ -247,4 +247,4 @@ def test_a_persons_address_leaves_with_them(cast: Cast) -> None:
     cast.alice.save()
     limit(cast.acme, emails=["Alice@acme.example", "money@acme.example"])
     erase_user(user=cast.alice, actor=None)
-    assert TenantLimits.objects.get().warning_emails == ["money@acme.example"]
+    assert WarningSettings.objects.get(tenant=cast.acme).emails == ["money@acme.example"]

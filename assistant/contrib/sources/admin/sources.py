@@ -91,7 +91,8 @@ class SourceAdmin(TenantScopedAdmin):
     readonly_fields = ("state", "problem", "ended_at", "next_at", "report_shown")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.fieldsets if obj is not None else self.fieldsets[:-1]
+        fieldsets = super().get_fieldsets(request, obj)
+        return fieldsets if obj is not None else fieldsets[:-1]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
