@@ -83,7 +83,7 @@ def model_class(wire_format: str) -> Any:
 _reading_of_texts = ""
 
 
-def read_texts_with(name: str) -> None:
+def read_texts_with(name: str, /) -> None:
     """Have the texts of all answers of this process looked through, in every wire format.
 
     Args:
