@@ -16,7 +16,7 @@ from tests.services.knowledge.hostile_pdf import HOSTILE
 
 
 def read(content: bytes, uploader: Uploader) -> str:
-    return read_text(content, detect(content, ""), uploader=uploader)
+    return read_text(content, detect(content, ""), uploader=uploader).text
 
 
 def refusal(content: bytes, uploader: Uploader) -> str:
@@ -27,8 +27,10 @@ def refusal(content: bytes, uploader: Uploader) -> str:
 
 def test_seconds_of_reading_are_counted_for_a_person_visitors_together_and_a_tenant() -> None:
     seconds = ReaderSeconds(30)
-    ann, bob = Uploader("acme", 1, is_visitor=True), Uploader("acme", 2, is_visitor=True)
-    member, other = Uploader("acme", 3), Uploader("globex", 1, is_visitor=True)
+    ann = Uploader("acme", 1, is_visitor=True)
+    bob = Uploader("acme", 2, is_visitor=True)
+    member = Uploader("acme", 3)
+    other = Uploader("globex", 1, is_visitor=True)
     assert seconds.count(ann, 61) and not seconds.wait(bob)
     assert seconds.count(bob, 60) and seconds.wait(Uploader("acme", 4, is_visitor=True)) and not seconds.wait(member)
     assert seconds.count(Uploader("acme"), 200) and seconds.wait(member) and not seconds.wait(other)
@@ -36,7 +38,8 @@ def test_seconds_of_reading_are_counted_for_a_person_visitors_together_and_a_ten
 
 def test_a_person_whose_files_took_too_long_waits_and_nobody_else_does(settings: Settings) -> None:
     settings.ASSISTANT_FILE_READ_SECONDS = 1.25
-    ann, bob = Uploader("turns", 1), Uploader("turns", 2)
+    ann = Uploader("turns", 1)
+    bob = Uploader("turns", 2)
     for number in range(3):
         assert "takes too long" in refusal(HOSTILE["forms"]() + b"%" * number, ann)
     assert "have taken much time to read" in refusal(samples.PDF, ann)

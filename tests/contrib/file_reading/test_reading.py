@@ -26,7 +26,7 @@ LAUGHS = samples.make_zip(
 
 def read(name: str, content: bytes) -> tuple[str, str, str]:
     found = detect(content, name)
-    return found.kind.value, found.media_type, read_text(content, found, uploader=samples.UPLOADER)
+    return found.kind.value, found.media_type, read_text(content, found, uploader=samples.UPLOADER).text
 
 
 @pytest.mark.parametrize(
