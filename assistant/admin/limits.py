@@ -69,7 +69,8 @@ class LimitsForm(MergingForm):
 
     def other_values(self) -> Values:
         """Return what else was changed, before and after: models and providers by name."""
-        before, after = self.initial, self.cleaned_data
+        before = self.initial
+        after = self.cleaned_data
         provider = cast(Any, self.fields["soft_provider"]).queryset.filter(pk=before["soft_provider"]).first()
         return {
             "soft_provider": [None if one is None else str(one) for one in (provider, after["soft_provider"])],

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from assistant.models.tenants import Tenant, validate_same_tenant
 
 # Bytes of an image, and pixels of its longer side.
-MAX_IMAGE_BYTES, MAX_IMAGE_SIDE = 256 * 1024, 1024
+MAX_IMAGE_BYTES = 256 * 1024
+MAX_IMAGE_SIDE = 1024
 
 
 class BrandImage(models.Model):

@@ -50,7 +50,8 @@ Tables = dict[type[models.Model], models.QuerySet[Any]]
 
 def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
     """Write a tenant's data and its users to a zip file; return the number of rows by model."""
-    host, row = get_host(), host_row(tenant)
+    host = get_host()
+    row = host_row(tenant)
     theirs = settled(host.export_tenant(row), "export_tenant") if host is not None and row is not None else {}
     own: Tables = {Tenant: Tenant.objects.filter(pk=tenant.pk)}
     tables = {**own, **_tables(Tenant, tenant.pk), get_user_model(): _people(tenant)}

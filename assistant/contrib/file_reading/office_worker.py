@@ -13,26 +13,36 @@ from typing import Any
 from xml.etree.ElementTree import Element, fromstring  # nosec B405
 
 # As in `pdf_worker`; a file run by its path imports nothing of the server.
-TEXT, ENCRYPTED, TOO_LONG, BROKEN, EMPTY, BOMB = "text", "encrypted", "long", "broken", "empty", "bomb"
+TEXT = "text"
+ENCRYPTED = "encrypted"
+TOO_LONG = "long"
+BROKEN = "broken"
+EMPTY = "empty"
+BOMB = "bomb"
 # What the parts of a zip file may be together, and how many there may be.
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_PARTS = 10_000
 # A part that unpacks to more than this is refused if it is more than so many times its packed size. Honest sheets of
 # repeated cells reach 60; deflate at most 1,032.
-MAX_RATIO, RATIO_FROM = 100, 10 * 1024 * 1024
+MAX_RATIO = 100
+RATIO_FROM = 10 * 1024 * 1024
 # What a part of a Word file or a presentation may be if it is XML: all its elements become objects.
 MAX_XML = 50 * 1024 * 1024
 # A bar within a cell of a table of Markdown.
 BAR = "\\|"
 _IS_ENCRYPTED = 0x1
 # What readers cannot see: excerpts that are kept, letters that one needs, and words of a comment.
-MAX_HIDDEN, MAX_EXCERPT, MIN_LETTERS, MIN_WORDS = 20, 200, 12, 6
+MAX_HIDDEN = 20
+MAX_EXCERPT = 200
+MIN_LETTERS = 12
+MIN_WORDS = 6
 # Elements of a page with styles of their own, and comments, that are looked at.
 MAX_STYLED = 20_000
 # Names in Word files, the color of paper, and half points that nobody reads.
 _WORDS = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _VALUE = f"{_WORDS}val"
-_PAPER, _TINY = ("FFFFFF", "FEFEFE", "FDFDFD"), 4
+_PAPER = ("FFFFFF", "FEFEFE", "FDFDFD")
+_TINY = 4
 _NOT = ("0", "false", "off")
 # Of a style without blanks.
 _HIDING_STYLES = [
@@ -73,16 +83,20 @@ def work(task: bytes) -> bytes:
     given = json.loads(line)
     hidden: list[tuple[str, str]] = []
     try:
-        outcome, text = TEXT, _READERS[given["format"]](content, given["characters"])
+        outcome = TEXT
+        text = _READERS[given["format"]](content, given["characters"])
         hidden = _hidden(given["format"], content)
     except MemoryError:
         raise
     except _Ended as ended:
-        outcome, text = str(ended), ""
+        outcome = str(ended)
+        text = ""
     except Exception:  # parsers of untrusted files may raise anything
-        outcome, text = BROKEN, ""
+        outcome = BROKEN
+        text = ""
     if outcome == TEXT and len(text) > given["characters"]:
-        outcome, text = TOO_LONG, ""
+        outcome = TOO_LONG
+        text = ""
     if outcome == TEXT and not text.strip():
         outcome = EMPTY
     marks = f" {json.dumps(hidden)}" if outcome == TEXT and hidden else ""
@@ -152,7 +166,8 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
 
 def _pptx(content: bytes, most: int) -> str:
     _check_zip(content, MAX_XML)
-    found, length = list[str](), 0
+    found = list[str]()
+    length = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for text in _slides(archive):
             found.append(text)
@@ -214,7 +229,8 @@ def _absolute(folder: str, target: str) -> str:
 
 def _lines(slide: Element) -> Iterator[str]:
     """Yield a slide's title ("" if it has none), and then the lines of its other shapes and tables."""
-    title, others = "", list[str]()
+    title = ""
+    others = list[str]()
     for shape in slide.iter():
         if shape.tag == f"{_SLIDES}sp":
             place = shape.find(f".//{_SLIDES}ph")

@@ -9,13 +9,22 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 # The first line of a result: a text follows, or why there is none.
-TEXT, ENCRYPTED, TOO_MANY_PAGES, TOO_LONG, BROKEN, EMPTY = "text", "encrypted", "pages", "long", "broken", "empty"
+TEXT = "text"
+ENCRYPTED = "encrypted"
+TOO_MANY_PAGES = "pages"
+TOO_LONG = "long"
+BROKEN = "broken"
+EMPTY = "empty"
 BOMB = "bomb"
 # What the streams of all pages may unpack to: this many bytes, or so many times the size of the file.
-UNPACKED_FROM, MAX_RATIO = 10 * 1024 * 1024, 100
+UNPACKED_FROM = 10 * 1024 * 1024
+MAX_RATIO = 100
 
 # What readers cannot see: excerpts that are kept, letters that a kind needs on a page, and points that are too few.
-MAX_HIDDEN, MAX_EXCERPT, MIN_LETTERS, TINY = 20, 200, 12, 1.5
+MAX_HIDDEN = 20
+MAX_EXCERPT = 200
+MIN_LETTERS = 12
+TINY = 1.5
 _SHOWS = (b"Tj", b"TJ", b"'", b'"')
 _FILLS = (b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*")
 _STROKES = (b"S", b"s", b"n")
@@ -40,7 +49,9 @@ def work(task: bytes) -> bytes:
     except MemoryError:
         raise
     except Exception:  # pypdf documents that broken files may raise anything
-        outcome, text, hidden = BROKEN, "", []
+        outcome = BROKEN
+        text = ""
+        hidden = []
     marks = f" {json.dumps(hidden[:MAX_HIDDEN])}" if hidden else ""
     return f"{outcome}{marks}\n{text}".encode(errors="replace")
 
@@ -277,5 +288,6 @@ def _scale(matrix: Any) -> float:
 
 
 def _around(points: list[tuple[float, float]]) -> Box:
-    xs, ys = [x for x, _ in points], [y for _, y in points]
+    xs = [x for x, _ in points]
+    ys = [y for _, y in points]
     return min(xs), min(ys), max(xs), max(ys)

@@ -13,11 +13,15 @@ from assistant.services.files.reader_turns import Uploader
 from assistant.services.token_bucket import Buckets
 
 # How many files at the full time each may have read at once, and how many seconds of reading a second gives back.
-PERSON_BURST, PERSON_RATE = 2, 1 / 30
-VISITORS_BURST, VISITORS_RATE = 4, 1 / 20
-GROUP_BURST, GROUP_RATE = 10, 1 / 10
+PERSON_BURST = 2
+PERSON_RATE = 1 / 30
+VISITORS_BURST = 4
+VISITORS_RATE = 1 / 20
+GROUP_BURST = 10
+GROUP_RATE = 1 / 10
 # Files that took too long are remembered for an hour: on a busy machine an honest one may have been among them.
-_MAX_KNOWN, _KNOWN_SECONDS = 10_000, 3600.0
+_MAX_KNOWN = 10_000
+_KNOWN_SECONDS = 3600.0
 
 
 class ReaderSeconds:

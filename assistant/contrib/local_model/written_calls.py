@@ -160,7 +160,8 @@ class WrittenCalls(TextReading):
 
     def released(self) -> Iterator[Delta]:
         """Yield what was held back, unless it is a call, since the text ends here."""
-        text, self._held = self._held, ""
+        text = self._held
+        self._held = ""
         self.is_idle = True
         if text and not self._is_call:
             yield TextDelta(text)
@@ -193,7 +194,8 @@ class WrittenCalls(TextReading):
         except NotACall as exc:
             if not reply.tool_calls:  # which a server may send beside the text
                 raise _failure(str(exc)) from None
-            calls, rest = [], ""
+            calls = []
+            rest = ""
         if reply.finish_reason not in ("stop", "tool_calls"):
             raise _failure(f"the answer was cut ({reply.finish_reason})")
         rest = rest.strip()

@@ -16,7 +16,9 @@ from assistant.toolkit.calls.call import cut
 from assistant.toolkit.text import clean_text
 
 # Characters of a title, and of a question; and how many questions.
-MAX_TITLE, MAX_QUESTION, MAX_QUESTIONS = 80, 120, 3
+MAX_TITLE = 80
+MAX_QUESTION = 120
+MAX_QUESTIONS = 3
 # Tokens of the question, and of the answer, that the model reads.
 READ_TOKENS = 500
 # Characters, reasoning included, after which the request is ended. Providers name their own bound differently.
@@ -80,7 +82,8 @@ async def ask_aside(
 
 async def _answer(model: Model, request: ModelRequest, on_usage: OnUsage) -> str:
     """Return the text of the model's answer, or its beginning if it is longer than `MAX_ANSWER`."""
-    characters, text = 0, ""
+    characters = 0
+    text = ""
     try:
         async with aclosing(read_answer(model, request)) as parts:
             async for part in parts:
@@ -107,7 +110,8 @@ def read_side_answer(text: str) -> SideAnswer:
         value = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except (ValueError, RecursionError):
         return SideAnswer()
-    title, questions = value.get("title"), value.get("questions")
+    title = value.get("title")
+    questions = value.get("questions")
     lines = (_line(one, MAX_QUESTION) for one in questions) if isinstance(questions, list) else ()
     return SideAnswer(_line(title, MAX_TITLE), tuple(dict.fromkeys(filter(None, lines)))[:MAX_QUESTIONS])
 

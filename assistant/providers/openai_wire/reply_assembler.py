@@ -160,7 +160,8 @@ class Assembler:
         self._reasoning_field = ""
         self._kept = KeptFields()
         self._tags = TextTags(self._text_so_far, begins_inside=begins_thinking)
-        self._names, self._begins_thinking = names, begins_thinking
+        self._names = names
+        self._begins_thinking = begins_thinking
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, cast
+
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,5 +33,4 @@ def add_notice(what: str, *, read: str, after_snapshot: bool) -> None:
 
 def added_notice(what: str, conversation: Conversation) -> Custom | None:
     """Return the event of a notice that an app has added."""
-    module, _, name = _readers[what].rpartition(".")
-    return cast("Reader", getattr(import_module(module), name))(conversation)
+    return cast("Reader", import_string(_readers[what]))(conversation)

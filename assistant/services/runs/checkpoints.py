@@ -79,7 +79,8 @@ class CheckpointWriter:
         Raises:
             LostRun, Fenced: another process has taken the run over.
         """
-        stored, pause = 0, CHECKPOINT_SECONDS
+        stored = 0
+        pause = CHECKPOINT_SECONDS
         while True:
             await asyncio.sleep(pause)
             if seq() == stored:

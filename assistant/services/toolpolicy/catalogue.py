@@ -116,7 +116,8 @@ def replace_tools(names: Collection[str], tools: Iterable[Tool]) -> None:
 def using(tools: Registry) -> Iterator[None]:
     """Make `tools` the catalogue within a block, for tests of tools."""
     global _registry  # noqa: PLW0603 - see above
-    previous, _registry = registry(), tools
+    previous = registry()
+    _registry = tools
     try:
         yield
     finally:

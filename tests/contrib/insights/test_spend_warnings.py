@@ -208,7 +208,9 @@ async def test_a_slow_mail_server_holds_up_neither_the_loop_nor_the_housekeeping
     cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.EMAIL_BACKEND = f"{__name__}.Slow"
-    Slow.threads, Slow.may_answer, Slow.answered = [], threading.Event(), []
+    Slow.threads = []
+    Slow.may_answer = threading.Event()
+    Slow.answered = []
     monkeypatch.setattr(timed_work, "JOBS_SECONDS", 0.1)
     monkeypatch.setitem(jobs._handlers, "answer", lambda job: Slow.may_answer.set())
     await sync_to_async(limit)(cast.acme, emails=["money@acme.example"])

@@ -32,7 +32,8 @@ class Website:
                 website.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
                 status, headers, body = website.pages.get(self.path, (404, {}, b""))
                 if headers.get("ETag") and self.headers.get("If-None-Match") == headers["ETag"]:
-                    status, body = 304, b""
+                    status = 304
+                    body = b""
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)

@@ -114,7 +114,8 @@ def test_depth_files_and_entries_are_bounded(files: Source, folder: Path, monkey
     files.max_depth = 0
     files.save()
     assert read(files) == {"added": 1} and files.state == "partly"
-    files.max_depth, files.max_pages = 5, 1
+    files.max_depth = 5
+    files.max_pages = 1
     files.save()
     assert read(files) == {"unchanged": 1} and "more than 1 files" in files.problem
     monkeypatch.setattr(folder_walk, "MAX_ENTRIES", 1)

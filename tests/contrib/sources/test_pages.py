@@ -75,7 +75,8 @@ def test_what_may_not_be_is_said(cast: Cast, fields: dict[str, Any], sentence: s
 def test_folders_are_for_operators(cast: Cast, tmp_path: Path, settings: Any) -> None:
     settings.ASSISTANT_SOURCE_FOLDERS = [str(tmp_path)]
     folder = form(cast, kind="folder", place=f"{tmp_path}/")
-    amys, roots = signed_in(cast.amy), signed_in(cast.root)
+    amys = signed_in(cast.amy)
+    roots = signed_in(cast.root)
     amys.post(f"{PAGE}add/", folder)
     assert not Source.objects.exists()
     roots.post(f"{PAGE}add/", folder)

@@ -173,7 +173,8 @@ def test_depth_and_the_number_of_pages_are_bounded(pages: Website, source: Sourc
     source.max_depth = 3
     source.save()
     assert read(source) == {"added": 4}
-    source.max_depth, source.max_pages = 20, 6
+    source.max_depth = 20
+    source.max_pages = 6
     source.save()
     assert read(source) == {"added": 2, "unchanged": 4}
     assert source.state == "partly" and "more than 6 pages" in source.problem
@@ -243,7 +244,8 @@ def test_documents_go_into_the_collection_with_what_has_not_changed(pages: Websi
 
     read(source)
     collection = Collection.objects.create(tenant=cast.acme, name="Staff", roles=["admin"])
-    source.collection, source.is_trusted = "Staff", True
+    source.collection = "Staff"
+    source.is_trusted = True
     source.save()
     assert read(source) == {"replaced": 3}
     assert CollectedDocument.objects.filter(collection=collection).count() == 3

@@ -138,7 +138,8 @@ async def test_a_changed_question_keeps_the_sources_of_the_first(
     async with open_socket(server.url, user=cast.alice) as socket:
         first = with_parts("How do I return a sheep?", inline(b"Mail it to eve@evil.example.", "sheep.txt"))
         await say(socket, first)
-        thread, asked = first["threadId"], first["messages"][-1]["id"]
+        thread = first["threadId"]
+        asked = first["messages"][-1]["id"]
         await socket.ask("Send it.", thread=thread, forwardedProps={"replacesMessageId": asked})
         await socket.ask("Hello.")
     found = {row.content: row.sources async for row in Message.objects.filter(role="user")}

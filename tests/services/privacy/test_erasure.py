@@ -128,7 +128,8 @@ def test_a_user_of_another_tenant_too_is_kept(cast: Cast) -> None:
 
 
 def test_a_deleted_user_leaves_nothing(planted: Cast, client: Client) -> None:
-    alice, name = planted.alice, planted.alice.username
+    alice = planted.alice
+    name = planted.alice.username
     audit_trail.record(
         actor=planted.root, action="membership.add", target=f"{name} in Acme (Member)", tenant=planted.acme,
         details={"changes": [{"added": {"name": "membership", "object": name}}]},
@@ -239,7 +240,8 @@ def test_event_logs_are_deleted_with_their_conversations(cast: Cast) -> None:
 def test_event_logs_on_the_disk_are_deleted(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "ASSISTANT_REDIS_URL", "")
     monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
-    mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
+    mine = make_conversation(cast.alice, cast.support)
+    hers = make_conversation(cast.amy, cast.support)
     for thread in (mine, hers):
         (tmp_path / f"{thread.pk}{SUFFIX}").write_text(CANARY)
     erase_user(user=cast.alice, actor=cast.root)

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 # Contrast of text, and the steps in which lightness is searched.
-TEXT_CONTRAST, STEP = 4.5, 0.01
+TEXT_CONTRAST = 4.5
+STEP = 0.01
 # The backgrounds in css/base.css and widget/style.js that are hardest to read on, and those below washes.
-LIGHT_BACKGROUNDS, DARK_BACKGROUNDS = ("#e9e6df", "#fbfaf7"), ("#2b2925", "#1c1b19")
-LIGHT_TEXT, DARK_TEXT = "#ffffff", "#11110f"
-_HOVER, _WASH = 0.07, 0.1
+LIGHT_BACKGROUNDS = ("#e9e6df", "#fbfaf7")
+DARK_BACKGROUNDS = ("#2b2925", "#1c1b19")
+LIGHT_TEXT = "#ffffff"
+DARK_TEXT = "#11110f"
+_HOVER = 0.07
+_WASH = 0.1
 # The widget lays this part of the accent under small text.
 _MARK = 0.15
 

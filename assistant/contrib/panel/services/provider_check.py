@@ -26,7 +26,8 @@ _Listing = tuple[str, ...] | ProbeFailed
 # A person waits for the answer, and a thread with them.
 SECONDS = 10.0
 # Lists of models are kept this long, so that a form asks a provider once; at most so many of them.
-KEPT_SECONDS, MAX_KEPT = 300.0, 256
+KEPT_SECONDS = 300.0
+MAX_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)

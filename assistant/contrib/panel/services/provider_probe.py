@@ -24,7 +24,9 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 if TYPE_CHECKING:
     import httpx2
 
-MAX_MODELS, MAX_NAME, MAX_REASON = 1_000, 200, 300
+MAX_MODELS = 1_000
+MAX_NAME = 200
+MAX_REASON = 300
 MAX_BYTES = 2 * 2**20
 QUESTION = "Answer with the word yes."
 # The openai package refuses an empty key, and many servers need none.
@@ -145,7 +147,8 @@ def _reason(exc: BaseException) -> str:
             return f"{said or getattr(cause, 'message', '')} (status {status})"
         if "Timeout" in type(cause).__name__:
             return TOO_SLOW
-        exc, cause = cause, cause.__cause__ or cause.__context__
+        exc = cause
+        cause = cause.__cause__ or cause.__context__
     return f"It cannot be reached ({type(exc).__name__})."
 
 

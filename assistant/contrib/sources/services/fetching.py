@@ -18,10 +18,12 @@ from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.guarded_http import ResponseTooLong, guarded_client
 
 # A page with its redirects, and one wait for bytes.
-PAGE_SECONDS, READ_SECONDS = 60.0, 20.0
+PAGE_SECONDS = 60.0
+READ_SECONDS = 20.0
 MAX_REDIRECTS = 5
 # Seconds between two requests of a process to a host, and the most that a site's robots.txt is followed in.
-PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 30.0
+PAUSE_SECONDS = 0.5
+MAX_PAUSE_SECONDS = 30.0
 # A path may have these as they are.
 _SAFE = "/%:@!$&'()*+,;=~-._"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -51,7 +53,8 @@ def address_of(base: str, link: str) -> str:
     """Return the address that a link of a page leads to, without its fragment; "" if that is no page."""
     try:
         parts = urlsplit(urljoin(base, link.strip()))
-        host, port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        port = parts.port
     except ValueError:
         return ""
     if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc:

@@ -23,7 +23,8 @@ from assistant.services.tenancy.row_scope import set_tenants
 LEASE = timedelta(minutes=5)
 PLAN_SECONDS = 60.0
 # Sources that are read at once, of all tenants and of each.
-MAX_AT_ONCE, MAX_OF_A_TENANT = 20, 2
+MAX_AT_ONCE = 20
+MAX_OF_A_TENANT = 2
 # When a source whose job was given up is read again.
 AFTER_GIVING_UP = timedelta(hours=1)
 

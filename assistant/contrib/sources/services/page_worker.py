@@ -8,7 +8,8 @@ from typing import Any
 # What is around the text of a page, the same on each.
 AROUND = ["nav", "footer", "aside", "script", "style", "template", "noscript", "svg", "iframe", "button", "dialog"]
 ROLES = ["navigation", "banner", "contentinfo", "search"]
-MAX_LINKS, MAX_LINK = 2_000, 2_000
+MAX_LINKS = 2_000
+MAX_LINK = 2_000
 
 
 def work(task: bytes) -> bytes:

@@ -31,13 +31,15 @@ class Robots:
 
 def read_robots(text: str) -> Robots:
     """Return the rules of a robots.txt that hold for us."""
-    own, others = Robots(), Robots()
+    own = Robots()
+    others = Robots()
     is_named = False
     groups: list[Robots] = []
     was_agent = False
     for line in text[:MAX_BYTES].splitlines():
         name, _, value = line.partition("#")[0].partition(":")
-        name, value = name.strip().lower(), value.strip()
+        name = name.strip().lower()
+        value = value.strip()
         if name == "user-agent":
             groups = groups if was_agent else []
             agent = value.lower()

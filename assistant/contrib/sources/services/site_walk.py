@@ -31,7 +31,9 @@ MAX_BYTES = 300 * 1024 * 1024
 # Addresses that wait to be read, in pages that may be.
 WAITING_TIMES = 5
 # Of what finds the links of a page; its time is that of readers of files.
-LINKS_MEMORY, LINKS_OUTPUT, NICENESS = 512 * 1024**2, 30 * 1024**2, 10
+LINKS_MEMORY = 512 * 1024**2
+LINKS_OUTPUT = 30 * 1024**2
+NICENESS = 10
 _WORKER = Path(page_worker.__file__)
 # The ending of files by the media type that a site says.
 _ENDINGS = {
@@ -197,7 +199,8 @@ class Site:
             told = _("Files of the type %(type)s are not read.") % {"type": media_type[:60] or "?"}
             return replace(page, outcome="skipped", about=told, has_changed=True)
         try:
-            content, title = fetched.content, ""
+            content = fetched.content
+            title = ""
             if ending == ".html":
                 content, title = await self._html(fetched, depth)
             digest = hashlib.sha256(title.encode() + b"\n" + content).hexdigest()

@@ -116,7 +116,8 @@ def _store(plan: Plan, page: Page, row: SourcePage) -> Line:
             return Line("skipped", page.address, str(exc))
         row.document = kept.document
         outcome = kept.outcome
-    row.validator, row.modified = page.validator, page.modified
+    row.validator = page.validator
+    row.modified = page.modified
     row.digest = page.digest or row.digest
     row.read_as = plan.read_as
     row.is_outdated = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 
 from assistant.models.assistants import EXTENSIONS_OF_NEW_ASSISTANTS
 
@@ -81,5 +81,4 @@ def added_extensions(
         if is_on and (of_member or not extension.only_of_members):
             makers[extension.make] = None
     for make in makers:
-        module, _, name = make.rpartition(".")
-        yield from cast("Maker", getattr(import_module(module), name))(key, assistant, tools)
+        yield from cast("Maker", import_string(make))(key, assistant, tools)

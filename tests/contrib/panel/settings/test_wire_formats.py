@@ -98,7 +98,8 @@ def test_importing_the_providers_package_takes_none_of_its_servers_time(
     amys: Client, fake_provider: FakeProvider, row: Provider, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    model, probing = model_class(wire.name), provider_probe._probing
+    model = model_class(wire.name)
+    probing = provider_probe._probing
 
     class Clients(LazyModule):
         async def get(self) -> ModuleType:

@@ -23,5 +23,6 @@ class Command(OperatorCommand):
         add_actor(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant, actor = find_tenant(options["tenant"]), find_actor(options["by"])
+        tenant = find_tenant(options["tenant"])
+        actor = find_actor(options["by"])
         show(self, write_export(options["file"], lambda file: export_tenant(tenant=tenant, actor=actor, to=file)))

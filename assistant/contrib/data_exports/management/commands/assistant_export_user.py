@@ -22,5 +22,6 @@ class Command(OperatorCommand):
         add_actor(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user, actor = find_subject(options), find_actor(options["by"])
+        user = find_subject(options)
+        actor = find_actor(options["by"])
         show(self, write_export(options["file"], lambda file: export_user(user=user, actor=actor, to=file)))
