@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import Browser, Page, expect
 
+from assistant.contrib.gaps.models import OpenQuestion
 from assistant.contrib.gaps.services.recording import record_tenant
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
@@ -44,8 +46,14 @@ async def asked(page: Page, model: FakeProvider, question: str, query: str) -> N
     await answered(page)
 
 
-async def recorded(cast: Cast) -> None:
-    await sync_to_async(record_tenant)(tenant_id=cast.acme.pk, now=timezone.now())
+async def recorded(cast: Cast, *, kind: str) -> None:
+    """Record until there is an open question: a page shows a rating before the server has stored it."""
+    async with asyncio.timeout(60):
+        while True:
+            await sync_to_async(record_tenant)(tenant_id=cast.acme.pk, now=timezone.now())
+            if await OpenQuestion.objects.filter(tenant=cast.acme, kind=kind).aexists():
+                return
+            await asyncio.sleep(0.2)
 
 
 async def test_a_gap_is_closed_from_its_line_and_a_disliked_answer_opens_one(
@@ -54,7 +62,7 @@ async def test_a_gap_is_closed_from_its_line_and_a_disliked_answer_opens_one(
     await sync_to_async(switch_tool)(cast.acme, "search_docs")
     await sync_to_async(add_document)(tenant=cast.acme, title="Opening hours", text="We open at nine in the morning.")
     await asked(page, fake_provider, QUESTION, "dogs on the premises")
-    await recorded(cast)
+    await recorded(cast, kind=OpenQuestion.Kind.NOTHING)
     amys = await enter(browser, site.url, "amy")
     admin = await amys.open(PAGE)
     line = admin.get_by_role("listitem").filter(has_text=QUESTION)
@@ -73,9 +81,11 @@ async def test_a_gap_is_closed_from_its_line_and_a_disliked_answer_opens_one(
     await pictures(admin, "gaps-closed")
     await asked(page, fake_provider, "Are dogs allowed?", "dogs on the premises")
     assert "not allowed on the premises" in str(fake_provider.requests[-1].body)
-    await page.get_by_role("button", name="Bad answer").last.click()
-    await expect(page.get_by_role("button", name="Bad answer").last).to_have_attribute("aria-pressed", "true")
-    await recorded(cast)
+    bad = page.get_by_role("button", name="Bad answer")
+    await expect(bad).to_have_count(2)
+    await bad.last.click()
+    await expect(bad.last).to_have_attribute("aria-pressed", "true")
+    await recorded(cast, kind=OpenQuestion.Kind.DISLIKED)
     await admin.goto(site.url + PAGE)
     disliked = admin.get_by_role("listitem").filter(has_text="Are dogs allowed?")
     await expect(disliked).to_contain_text("found, and disliked")

@@ -15,6 +15,7 @@ import pytest
 from django.db import connection
 
 from assistant.contrib.data.services.prove.arguments import Cases, Pool
+from assistant.contrib.data.services.prove.calling import Called
 from tests import live
 from tests.contrib.data import init_projects
 from tests.contrib.data.test_init import Host
@@ -151,6 +152,14 @@ def test_nothing_is_found_in_what_assistant_init_proposes(tmp_path: Path) -> Non
     host.init("--yes")
     status, told = run_in(host.folder, host.environment)
     assert status == 0, told
+
+
+def test_a_number_within_a_key_does_not_tell_answers_apart() -> None:
+    key = "6e8400e0-c702-4198-96c9-5fc9c3e5ac23"
+    absent = Called("told", f"No row {key} has number 999983.", "", 0.0)
+    foreign = Called("told", f"No row {key} has number 6.", "", 0.0)
+    assert absent.without("999983", []) & foreign.without("6", [])
+    assert not absent.without("999983", []) & Called("told", "It is another's: 6.", "", 0.0).without("6", [])
 
 
 def pool() -> Pool:

@@ -83,13 +83,16 @@ class RowResultTests(ResultTests):
         counts = []
         for size in (1, 10):
             run = self.asked("find_orders", size=size)
-            self.shown(run)
-            with CaptureQueriesContext(connection) as queries:
-                (shown,) = self.shown(run)
-            self.assertEqual(len(shown["rows"]), size)
-            counts.append(len(queries))
-            of_rows = [one for one in queries if "orders_" in one["sql"] or "assistant_toolcall" in one["sql"]]
-            self.assertLessEqual(len(of_rows), 2)
+            counted = []
+            # Of three readings one is without what the process looks for every few seconds.
+            for _ in range(3):
+                with CaptureQueriesContext(connection) as queries:
+                    (shown,) = self.shown(run)
+                self.assertEqual(len(shown["rows"]), size)
+                of_rows = [one for one in queries if "orders_" in one["sql"] or "assistant_toolcall" in one["sql"]]
+                self.assertLessEqual(len(of_rows), 2)
+                counted.append(len(queries))
+            counts.append(min(counted))
         self.assertEqual(counts[0], counts[1])
 
     def test_the_projects_template_draws_cards_and_escapes(self):

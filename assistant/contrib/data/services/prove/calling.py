@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -54,6 +56,20 @@ class Called:
     def answer(self) -> tuple[str, str]:
         """How it ended and all that was told, for comparisons."""
         return self.how, f"{self.text}\n{self.shown}".strip()
+
+    def without(self, value: str, keys: Iterable[str]) -> set[tuple[str, str]]:
+        """Return the answer without the value that a call named and without the keys of rows that it made.
+
+        In three ways, since a short number may also stand within a key or another value, which both stay.
+        """
+        how, text = self.answer
+        for key in keys:
+            text = _without_word(text, key)
+        return {(how, text), (how, _without_word(text, value)), (how, text.replace(value, "…"))}
+
+
+def _without_word(text: str, word: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "…", text)
 
 
 def actor_of(owner: str, part: str, tenant: Any, user: Any) -> Actor:

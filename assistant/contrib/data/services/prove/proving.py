@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -353,12 +352,9 @@ def _answers(made: _Made) -> set[tuple[str, str]]:
     for name in made.case.path:
         value = value.get(name) if isinstance(value, dict) else None
     value = value[0] if isinstance(value, list) and value else value
-    how, text = made.called.answer
     # Keys of rows that a call has made differ each time.
-    for change in made.changes:
-        if change.before is None:
-            text = re.sub(rf"(?<!\w){re.escape(str(change.key))}(?!\w)", "…", text)
-    return {(how, text), (how, text.replace(str(value), "…"))}
+    keys = [str(change.key) for change in made.changes if change.before is None]
+    return made.called.without(str(value), keys)
 
 
 def _comparable(made: list[_Made]) -> list[_Made]:
