@@ -18,7 +18,6 @@ from cachetools import TTLCache
 from assistant.core.llm.protocol import UNREAD, Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
-from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.providers.answers import AnswerAssembler, complete_error, first_failure, read_answer, request_id_header
 from assistant.providers.calling import CallsTools
 from assistant.providers.given_settings import address_of, key_of, name_of
@@ -30,8 +29,8 @@ from assistant.providers.openai_wire.request_body import RESERVED, checked_extra
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
-from assistant.providers.tool_adaptation.adapted_tool import RULES
-from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
+from assistant.providers.tool_adaptation.adapted_tool import OPENAI_RULES, adapted_request
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 from assistant.toolkit.unknown_options import lists_options
@@ -108,7 +107,7 @@ class OpenAIModel(CallsTools):
     """
 
     # What providers take of tools, the address below `base_url`, and options that `extra_body` cannot set.
-    _rules = RULES[CHAT_COMPLETIONS]
+    rules = OPENAI_RULES
     _path = "/chat/completions"
     _reserved = RESERVED
 
@@ -192,8 +191,8 @@ class OpenAIModel(CallsTools):
     def _stream(self, request: ModelRequest, on_text: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
         if any(message.media for message in request.messages):
             request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
-        adapted = adapted_request(request, self._rules)
-        request = adapted.request
+        if request.tools:
+            request = adapted_request(request, self.rules)
         reader, assembler = self._reading(request)
         asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(
@@ -203,7 +202,7 @@ class OpenAIModel(CallsTools):
             model=self.name,
             key="" if self._key == _NO_KEY else self._key,
         )
-        answer = read_answer(
+        return read_answer(
             asking.response,
             reader,
             assembler,
@@ -213,7 +212,6 @@ class OpenAIModel(CallsTools):
             seconds=self._timeout,
             on_text=on_text,
         )
-        return adapted.restored(answer)
 
     async def _first_failure(self, request: ModelRequest, response: httpx2.Response) -> ModelError | None:
         return await first_failure(response, *self._reading(request), seconds=self._timeout)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Unpack
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.values.wire_formats import ANTHROPIC
 from assistant.providers.anthropic.assembler import AnthropicAssembler
 from assistant.providers.anthropic.errors import NO_KEY
 from assistant.providers.anthropic.events import Event
 from assistant.providers.anthropic.request_body import change_for, request_body
 from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
 from assistant.providers.native.model import NativeModel, NativeOptions, check_options
+from assistant.providers.native.tool_rules import NativeToolRules
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
-from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class AnthropicModel(NativeModel[Event]):
     well_known_provider = "anthropic"
     public_host = "api.anthropic.com"
     no_key = NO_KEY
-    rules = RULES[ANTHROPIC]
+    rules = NativeToolRules("Anthropic", property_name=re.compile(r"[a-zA-Z0-9_.-]{1,64}", re.ASCII))
     clients = LazyModule("assistant.providers.anthropic.client")
 
     def __init__(

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.values.wire_formats import GOOGLE
 from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
 from assistant.providers.google.assembler import GoogleAssembler
 from assistant.providers.google.errors import NO_KEY
 from assistant.providers.google.events import Chunk
 from assistant.providers.google.request_body import change_for, request_body
 from assistant.providers.native.model import NativeModel, NativeOptions, check_options
+from assistant.providers.native.tool_rules import NativeToolRules
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
-from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class GoogleModel(NativeModel[Chunk]):
     well_known_provider = "gcp.gemini"
     public_host = "generativelanguage.googleapis.com"
     no_key = NO_KEY
-    rules = RULES[GOOGLE]
+    rules = NativeToolRules("Google", tool_name=re.compile(r"[a-zA-Z_].*", re.DOTALL), tools=128, references=False)
     clients = LazyModule("assistant.providers.google.client")
 
     def __init__(

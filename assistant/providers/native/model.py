@@ -15,13 +15,13 @@ from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTyped
 from assistant.core.values.messages import Reply
 from assistant.providers.answers import AnswerAssembler, as_model_error, complete_error, first_failure, read_answer
 from assistant.providers.calling import CallsTools
+from assistant.providers.native.tool_rules import NativeToolRules, translated_request
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
 from assistant.providers.openai_wire.request_body import checked_extra_body
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.sent_media import with_sent_pdfs
-from assistant.providers.tool_adaptation.adapted_tool import ToolRules
-from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools, adapted_request
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 from assistant.toolkit.unknown_options import unknown_options
@@ -102,7 +102,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
     # The module that imports the provider's package and makes clients of it.
     clients: LazyModule
     # What the provider takes of tools.
-    rules: ToolRules
+    rules: NativeToolRules
 
     def __init__(
         self,
@@ -165,8 +165,8 @@ class NativeModel(CallsTools, ABC, Generic[T]):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
-        adapted = adapted_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self.rules)
-        request = adapted.request
+        translated = translated_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self.rules)
+        request = translated.request
         assembler = self._assembler(request)
         asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
@@ -179,7 +179,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
             tools=request.tools,
             seconds=self._timeout,
         )
-        return adapted.restored(answer)
+        return translated.restored(answer)
 
     async def _first_failure(self, request: ModelRequest, response: httpx2.Response) -> ModelError | None:
         return await first_failure(response, self._reader(), self._assembler(request), seconds=self._timeout)

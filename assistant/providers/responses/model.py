@@ -9,7 +9,6 @@ from typing import Any
 from cachetools import TTLCache
 
 from assistant.core.llm.protocol import ModelRequest
-from assistant.core.values.wire_formats import RESPONSES
 from assistant.providers.openai import OpenAIModel, WholeAssembler, call_ids_of
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal
@@ -20,7 +19,6 @@ from assistant.providers.responses.events import EVENTS
 from assistant.providers.responses.reply_assembler import ResponseAssembler
 from assistant.providers.responses.request_body import response_request
 from assistant.providers.responses.web_search import WEB_SEARCH
-from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.toolkit.unknown_options import lists_options
 
 # Models of OpenAI's that do not reason, and refuse to encrypt reasoning.
@@ -47,7 +45,6 @@ class ResponsesModel(OpenAIModel):
     """
 
     provider_tools = frozenset({WEB_SEARCH})
-    _rules = RULES[RESPONSES]
     _path = "/responses"
     _reserved = RESERVED_BY_RESPONSES
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,12 +11,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.models import Provider
-from assistant.providers.tool_adaptation.adapted_tool import RULES, adapted, digest_of
 from assistant.providers.tool_adaptation.refused_tools import RefusedTool
 from assistant.services import metrics
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.toolkit import Tool
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +33,6 @@ def digests_of(provider: Provider) -> frozenset[str]:
 def refusals_of(provider: Provider) -> list[dict[str, Any]]:
     """Return what a provider has refused, the newest first: `tool`, `reason`, `at` and `certain`."""
     return sorted((one for _digest, one in _entries(provider)), key=lambda one: str(one.get("at")), reverse=True)
-
-
-def refused_by(tool: Tool, providers: Iterable[Provider]) -> list[tuple[str, str]]:
-    """Return which of these providers have refused a tool as it is now, as pairs of name and reason."""
-    found = []
-    for provider in providers:
-        stored = dict(_entries(provider))
-        if stored and (rules := RULES.get(provider.wire_format)) is not None:
-            entry = stored.get(digest_of(adapted(tool, rules).tool))
-            found += [(provider.name, str(entry.get("reason", "")))] if entry is not None else []
-    return found
 
 
 async def on_refused_tool(provider_id: int | None, tenant_id: int | None, provider: str, refused: RefusedTool) -> None:

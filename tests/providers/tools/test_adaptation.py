@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from assistant.core.llm.protocol import ModelRequest, ToolCallDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, WIRE_FORMATS
-from assistant.providers.tool_adaptation.adapted_tool import RULES, adapted, notes_of
-from assistant.providers.tool_adaptation.schemas import other_names, plain_root, renamed, value_renamed
+from assistant.providers.anthropic.model import AnthropicModel
+from assistant.providers.native.property_names import other_names, renamed, value_renamed
+from assistant.providers.native.tool_rules import own_arguments, sent_arguments
+from assistant.providers.tool_adaptation.adapted_tool import adapted, notes_of, rules_of
+from assistant.providers.tool_adaptation.schemas import plain_root
 from assistant.toolkit import InvalidArguments, Tool
 from tests.fake_provider import FakeProvider
 from tests.providers.tools.strict_servers import StrictServer, model_at
@@ -111,9 +114,9 @@ async def test_every_provider_takes_every_tool_at_once(fake_provider: FakeProvid
 
 @pytest.mark.parametrize("wire", WIRE_FORMATS)
 async def test_arguments_come_back_in_the_tools_own_names(fake_provider: FakeProvider, wire: str) -> None:
-    sent = adapted(ODD[1], RULES[wire])
+    sent = adapted(ODD[1], rules_of(wire))
     own = {"$top": 5, "top": "a", "where": {"@type": "b", "in": {"@type": "c"}}, "any": {"@type": "d"}}
-    wired = json.loads(sent.sent_arguments(json.dumps(own)))
+    wired = json.loads(sent_arguments(json.dumps(own), sent))
     fake_provider.rule(StrictServer(wire, answers=[("", [("query", wired)])]))
     deltas, reply = await answer_of(model_at(fake_provider, wire), ModelRequest([Message("user", "Hi")], tools=ODD[:2]))
     (call,) = reply.tool_calls
@@ -123,16 +126,16 @@ async def test_arguments_come_back_in_the_tools_own_names(fake_provider: FakePro
 
 
 async def test_arguments_within_json_text_come_back_in_the_tools_own_names(fake_provider: FakeProvider) -> None:
-    sent = adapted(ODD[1], RULES[ANTHROPIC])
+    sent = adapted(ODD[1], rules_of(ANTHROPIC))
     own: dict[str, Any] = {"$top": 5, "where": {"@type": "b", "in": {"@type": "c"}}, "top": '{"@type": "a text"}'}
-    wired = json.loads(sent.sent_arguments(json.dumps(own)))
+    wired = json.loads(sent_arguments(json.dumps(own), sent))
     wired["where"]["in"] = json.dumps(wired["where"]["in"])
     wired["where"] = json.dumps(wired["where"])
     fake_provider.rule(StrictServer(ANTHROPIC, answers=[("", [("query", wired)])]))
     model = model_at(fake_provider, ANTHROPIC)
     _, reply = await answer_of(model, ModelRequest([Message("user", "Hi")], tools=ODD[:2]))
     # The whole as text too, as models encode it twice.
-    for text in (reply.tool_calls[0].arguments, sent.own_arguments(json.dumps(json.dumps(wired)))):
+    for text in (reply.tool_calls[0].arguments, own_arguments(json.dumps(json.dumps(wired)), sent)):
         found = json.loads(text)
         found["where"] = json.loads(found["where"])
         found["where"]["in"] = json.loads(found["where"]["in"])
@@ -145,7 +148,7 @@ async def test_what_is_wrong_with_arguments_is_told_by_the_names_that_are_sent(f
     query = tool("query", {**QUERY, "additionalProperties": False})
     with pytest.raises(InvalidArguments) as refused:
         query.check('{"$top": "a", "where": {"@type": 1}, "limit": 2}')
-    names = adapted(query, RULES[ANTHROPIC]).names
+    names = adapted(query, rules_of(ANTHROPIC)).names
     call = ToolCall("c1", "query", "{}")
     told = [Message("user", "Hi"), Message("assistant", tool_calls=(call,))]
     for result in (str(refused.value), 'Rows of {"$top": 1}'):
@@ -157,12 +160,12 @@ async def test_what_is_wrong_with_arguments_is_told_by_the_names_that_are_sent(f
 
 
 def test_references_are_resolved_where_a_provider_takes_none() -> None:
-    sent = adapted(ODD[6], RULES[GOOGLE]).tool.parameters
+    sent = adapted(ODD[6], rules_of(GOOGLE)).tool.parameters
     place = SHARED["$defs"]["Place"]
     assert sent["properties"]["from"] == {**place, "description": "Where it begins."}
     assert sent["properties"]["to"]["anyOf"][0] == place and "$defs" not in sent
-    assert adapted(ODD[6], RULES[ANTHROPIC]).tool is ODD[6]
-    itself = adapted(ODD[1], RULES[GOOGLE])
+    assert adapted(ODD[6], rules_of(ANTHROPIC)).tool is ODD[6]
+    itself = adapted(ODD[1], rules_of(GOOGLE))
     assert "first level" in itself.notes[0]
     assert itself.tool.parameters["properties"]["where"]["properties"]["in"] == {"type": "object"}
     wide = {f"p{n}": {"$ref": "#/$defs/a0"} for n in range(9)}
@@ -171,7 +174,7 @@ def test_references_are_resolved_where_a_provider_takes_none() -> None:
         for n in range(9)
     }
     bomb = tool("bomb", {"type": "object", "properties": wide, "$defs": {**levels, "a9": TEXT}})
-    assert len(json.dumps(adapted(bomb, RULES[GOOGLE]).tool.parameters)) < 500_000
+    assert len(json.dumps(adapted(bomb, rules_of(GOOGLE)).tool.parameters)) < 500_000
 
 
 async def test_earlier_calls_go_back_by_the_names_that_are_sent(fake_provider: FakeProvider) -> None:
@@ -181,7 +184,7 @@ async def test_earlier_calls_go_back_by_the_names_that_are_sent(fake_provider: F
     told = [Message("user", "Hi"), Message("assistant", tool_calls=(call,)), Message("tool", "7", tool_call_id="c1")]
     await answer_of(model_at(fake_provider, ANTHROPIC), ModelRequest([*told, Message("user", "?")], tools=ODD[:2]))
     (used,) = [block for block in server.bodies[-1]["messages"][1]["content"] if block["type"] == "tool_use"]
-    assert used["input"] == {next(iter(adapted(ODD[1], RULES[ANTHROPIC]).names.values())): 5}
+    assert used["input"] == {next(iter(adapted(ODD[1], rules_of(ANTHROPIC)).names.values())): 5}
 
 
 async def test_a_tool_may_have_a_name_that_google_refuses(fake_provider: FakeProvider) -> None:
@@ -208,7 +211,7 @@ def test_a_schema_that_contains_itself_is_made_plain_too() -> None:
 
 def test_a_plain_tool_is_sent_as_it_is() -> None:
     plain = tool("plain", {"type": "object", "properties": {"a": TEXT}})
-    assert all(adapted(plain, rules).tool is plain for rules in RULES.values())
+    assert all(adapted(plain, rules_of(wire)).tool is plain for wire in WIRE_FORMATS)
     assert notes_of(plain) == []
 
 
@@ -233,9 +236,9 @@ async def test_more_tools_than_a_provider_takes_are_not_sent(
 @given(st.dictionaries(st.text(min_size=1, max_size=90), st.integers(), max_size=12))
 def test_renaming_is_undone(value: dict[str, int]) -> None:
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in value}}
-    names = other_names(schema, RULES[ANTHROPIC].property_name)
+    names = other_names(schema, AnthropicModel.rules.property_name)
     sent = renamed(schema, names)
-    assert all(RULES[ANTHROPIC].property_name.fullmatch(name) for name in sent["properties"])
+    assert all(AnthropicModel.rules.property_name.fullmatch(name) for name in sent["properties"])
     assert len(sent["properties"]) == len(value)
     there = value_renamed(value, schema, names)
     assert value_renamed(there, sent, {new: own for own, new in names.items()}) == value

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from django.db.models import Q
 from django.utils.translation import gettext
 
 from assistant.contrib.mcp_servers.models import McpTool
 from assistant.contrib.mcp_servers.services.tools import listed_tool
 from assistant.models import Provider
-from assistant.providers.tool_adaptation.adapted_tool import notes_of
-from assistant.services.assistants.refused_tools import refused_by
+from assistant.providers import FORMATS
+from assistant.providers.tool_adaptation.adapted_tool import adapted, digest_of, notes_of, rules_of
+from assistant.toolkit import Tool
 
 
 def provider_notes(row: McpTool) -> list[str]:
@@ -23,9 +26,18 @@ def provider_notes(row: McpTool) -> list[str]:
         return [gettext("It cannot be offered to any model.")]
     refusals = [
         gettext("%(provider)s refuses it: %(why)s") % {"provider": name, "why": why}
-        for name, why in refused_by(tool, _providers(row))
+        for name, why in _refused_by(tool, _providers(row))
     ]
     return [*refusals, *notes_of(tool)]
+
+
+def _refused_by(tool: Tool, providers: Iterable[Provider]) -> Iterator[tuple[str, str]]:
+    """Yield which of these providers have refused a tool as it is now, as pairs of name and reason."""
+    for provider in providers:
+        if provider.wire_format in FORMATS:
+            entry = provider.refused_tools.get(digest_of(adapted(tool, rules_of(provider.wire_format)).tool))
+            if isinstance(entry, dict):
+                yield provider.name, str(entry.get("reason", ""))
 
 
 def _providers(row: McpTool) -> list[Provider]:
