@@ -1,32 +1,20 @@
-"""For the tests of a Django project with an assistant (docs/testing.md). No part of the product imports it."""
+"""For the tests of a Django project with an assistant (docs/testing.md). No part of the product imports it.
 
-from assistant.core.values.messages import ToolCall
-from assistant.providers import ScriptedModel
-from assistant.testing.asgi_client import NotAdmitted
-from assistant.testing.cases import AssistantTestMixin
-from assistant.testing.cassette_file import CassetteError
-from assistant.testing.cassettes import Cassette
-from assistant.testing.chat import Answer, ChatTester
-from assistant.testing.database import share_connections
-from assistant.testing.guest import GuestTestMixin
-from assistant.testing.models import answer_with
-from assistant.testing.tools import ToolTester, tool_context
-from assistant.toolkit.unknown_options import list_options_of
+The names are imported when one is first asked for: `assistant.testing.tool_tester` needs no Django.
+"""
 
-__all__ = [
-    "Answer",
-    "AssistantTestMixin",
-    "Cassette",
-    "CassetteError",
-    "ChatTester",
-    "GuestTestMixin",
-    "NotAdmitted",
-    "ScriptedModel",
-    "ToolCall",
-    "ToolTester",
-    "answer_with",
-    "share_connections",
-    "tool_context",
-]
+from __future__ import annotations
 
-list_options_of(__name__)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assistant.testing.public import *  # noqa: F403 - its `__all__` says which
+
+
+def __getattr__(name: str) -> Any:
+    public = import_module("assistant.testing.public")
+    try:
+        return getattr(public, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

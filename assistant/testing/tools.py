@@ -12,8 +12,9 @@ from assistant.hosting import get_host
 from assistant.models import Tenant
 from assistant.services.tenancy.members import tenant_info
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
+from assistant.testing import tool_tester
 from assistant.testing.database import share_connections
-from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, UserInfo, testing
+from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, UserInfo
 from assistant.toolkit.definition.tool import Arguments
 
 
@@ -59,8 +60,8 @@ def _user_info(user: Any) -> UserInfo:
     return UserInfo(user.pk, user.get_username()) if isinstance(user, AbstractBaseUser) else user
 
 
-class ToolTester(testing.ToolTester):
-    """`assistant.toolkit.testing.ToolTester` for tests with a database.
+class ToolTester(tool_tester.ToolTester):
+    """`assistant.testing.tool_tester.ToolTester` for tests with a database.
 
     `tenant` and `user` may be rows: of your own tenant model or `Tenant`, and of your user model. `run` calls the tool
     on the connection of the test; for `await call(...)` use `AssistantTestMixin` or the fixture `assistant_db`. With

@@ -25,10 +25,10 @@ from assistant.client import (
 from assistant.client.reply import InMemoryJournal
 from assistant.client.turns import Turn
 from assistant.providers import ScriptedModel
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, ToolResult, register_converter, tool
 from assistant.toolkit.calls import json_values
 from assistant.toolkit.calls.gate import NoAnswer
-from assistant.toolkit.testing import ToolTester
 from tests.core.scripted_turns import plan_for
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, McpServer, PromptLog, RunFailed, ToolCall
 from assistant.providers import ScriptedModel
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidTool, Registry, Tool, UnknownTool
-from assistant.toolkit.testing import ToolTester
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from assistant.client import Agent, ChatClient, FixedToolset, ToolCall
 from assistant.providers import ScriptedModel
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import ToolContext, ToolError, carry, register_carrier, tool
 from assistant.toolkit.calls.worker_threads import in_thread
-from assistant.toolkit.testing import ToolTester
 
 TENANTS = ("acme", "globex")
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, BaseModel, field_validator
 
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidTool, Tool, ToolContext, tool
 from assistant.toolkit.calls import gate
 from assistant.toolkit.calls.gate import Answer, HandedIn, NoAnswer, ask, ask_all
 from assistant.toolkit.definition.conditions import offered_tools, offers_of
-from assistant.toolkit.testing import ToolTester
 
 CONTEXT = ToolContext()
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import Media, ToolError, ToolResult, tool
 from assistant.toolkit.media import MAX_BYTES, MAX_FILES
-from assistant.toolkit.testing import ToolTester
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

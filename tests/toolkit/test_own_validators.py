@@ -30,10 +30,10 @@ from pydantic import (
 from assistant.client import Agent, Cache, ChatClient, FixedToolset, RunFailed, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.services.toolpolicy.switch_query import read_config
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidArguments, InvalidTool, Tool, ToolContext
 from assistant.toolkit.calls import gate
 from assistant.toolkit.calls.gate import NoAnswer
-from assistant.toolkit.testing import ToolTester
 from tests.core.scripted_turns import run_script
 from tests.core.toolcalls.test_batch import call
 

@@ -11,8 +11,8 @@ from assistant.models import ToolCall as StoredCall
 from assistant.providers import ScriptedModel
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import Registry, ToolContext, tool
-from assistant.toolkit.testing import ToolTester
 from tests.base import Cast
 
 TOLD = "This tool needs input that only a client of the MCP server can be asked for."

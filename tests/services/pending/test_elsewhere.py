@@ -12,8 +12,8 @@ from assistant.client import ChatClient
 from assistant.models import PendingCall, Run, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.services.privacy.retention import apply_retention
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidTool, Pending
-from assistant.toolkit.testing import ToolTester
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.services.pending.waiting import ask_bank, tokens

@@ -17,9 +17,9 @@ import pytest
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
 from assistant.toolkit.schema.parameters import suspicious_parameters
-from assistant.toolkit.testing import ToolTester
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForTheTypeChecker

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidArguments, ToolContext, ToolError, tool
-from assistant.toolkit.testing import ToolTester
 
 
 class Settings(BaseModel):
@@ -55,3 +57,9 @@ def test_it_works_without_async_too() -> None:
 def test_is_offered_reports_whether_the_tool_is_offered() -> None:
     assert not ToolTester(greet).is_offered
     assert ToolTester(greet, extra={"shop": 1}).is_offered
+
+
+def test_it_needs_no_django() -> None:
+    script = "import sys; from assistant.testing.tool_tester import ToolTester; print('django' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
