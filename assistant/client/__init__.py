@@ -12,6 +12,7 @@ from assistant.client.prompt_log import PromptLog
 from assistant.client.prompts import PromptTemplate, PromptVariables
 from assistant.client.redact_prompts import RedactPrompts
 from assistant.client.reply import CalledTool, ChatReply, RunFailed
+from assistant.client.result_cache import Cache
 from assistant.client.safeguard_words import SafeguardWords
 from assistant.client.sent_requests import SentRequest
 from assistant.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
@@ -23,7 +24,6 @@ from assistant.core.extensions.extension import Extension, ExtensionRun, Invalid
 from assistant.core.extensions.interceptors import Invocation
 from assistant.core.llm.protocol import FailureDetails, schema_tokens
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome, replayed
-from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent
 from assistant.core.values.limits import Limits

@@ -17,7 +17,6 @@ from assistant.core.extensions.extension import Interceptors
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.admission import asks_first
 from assistant.core.toolcalls.protocols import Admission, Toolset
-from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
@@ -150,7 +149,7 @@ class AnsweredTools(RunExtension[None]):
             for extension in plan.extensions
             if isinstance(extension, Interceptors)
             for function in extension.functions
-            if not isinstance(function, Cache)
+            if not getattr(function, "keeps_results", False)
         ]
         extensions = (Interceptors((*uncached, self._answers)), *others)
         return replace(plan, toolset=self._answers.over(plan.toolset), extensions=extensions)

@@ -11,9 +11,9 @@ from typing import Any
 
 from cachetools import TTLCache
 
+from assistant.client.value_keys import ValueKey, key_of
 from assistant.core.extensions.interceptors import CallTool, Invocation, Watch, watching
 from assistant.core.toolcalls.run_call import current_parent
-from assistant.core.toolcalls.value_keys import ValueKey, key_of
 from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.worker_threads import on_left_running
@@ -52,7 +52,12 @@ class Cache:
     Args:
         seconds: how long a result is valid.
         size: how many results are cached; the least recently used are dropped first.
+
+    Attributes:
+        keeps_results: says to tests of prompts, whose results may be made up, that it must not be asked in them.
     """
+
+    keeps_results = True
 
     def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
         self._results: TTLCache[Hashable, _CachedResult, float] = TTLCache(size, seconds)

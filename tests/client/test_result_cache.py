@@ -18,10 +18,10 @@ from opentelemetry import context as otel_context
 from pydantic import BaseModel, SecretStr
 
 from assistant.client import ChatClient
+from assistant.client.result_cache import Cache
+from assistant.client.value_keys import key_of
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.toolcalls.result_cache import Cache
-from assistant.core.toolcalls.value_keys import key_of
 from assistant.core.values.messages import ToolCall
 from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, current_context, tool, tools_of
