@@ -49,10 +49,10 @@ def _environment(provider: FakeProvider, *programs: Path) -> dict[str, str]:
     }
 
 
-def run(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
+def run(command: list[str], folder: Path, environment: Mapping[str, str], *, seconds: float = 300) -> str:
     """What a command printed. Raises `AssertionError` with its last words if it fails."""
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout

@@ -129,8 +129,10 @@ def _csv(member: Member, run_id: str, call_id: str) -> CsvRows:
     offered = None if call is None else plan_of_tool(call.name)
     if run is None or call is None or offered is None or offered[1] != "find":
         raise not_found()
-    tools = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=run.assistant_id)
-    if not any(one.tool.name == call.name and one.policy != "off" for one in tools):
+    tools = effective_tools(
+        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=run.assistant_id, names=[call.name]
+    )
+    if not any(one.policy != "off" for one in tools):
         raise not_found()
     context: ToolContext = ToolContext(tenant=member.tenant, user=member.user)
     return csv_rows(offered[0], arguments_of_call(call.arguments), context)

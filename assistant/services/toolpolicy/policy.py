@@ -226,6 +226,7 @@ def effective_tools(
     narrowing: Collection[str] | None = None,
     switches: MemberSwitches | None = None,
     read: Sequence[str] = (),
+    names: Collection[str] | None = None,
 ) -> list[EffectiveTool]:
     """Return every tool of the catalogue, in its order, and from outside with its current policy.
 
@@ -237,8 +238,10 @@ def effective_tools(
         narrowing: the names of the tools that the client allows; None for all.
         switches: those of an active member and assistant, if the caller has just read them. Saves a query.
         read: the sources of untrusted text that the model has read in this run.
+        names: of the catalogue's tools that are asked about; None for all, and those from outside. What only the others
+            need is not asked.
     """
-    tools = list(catalogue.registry())
+    tools = [tool for tool in catalogue.registry() if names is None or tool.name in names]
     if switches is None:
         found = _member_switches(tenant_id, user_id, assistant_id)
         if isinstance(found, PolicyDecision):
@@ -246,13 +249,14 @@ def effective_tools(
         switches = found
     stored = switches.stored
     remote: dict[str, OutsideTool] = {}
-    if stored.has_outside_tools:
+    if stored.has_outside_tools and names is None:
         outside = outside_tools.tools_of(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
         remote = {entry.tool.name: entry for entry in outside}
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
     held = needed if switches.is_superuser else held_permissions(user_id, needed)
-    read_only = added_rules.read_only_block() if added_rules.read_only_reasons else None
+    has_effects = any(not tool.read_only for tool in tools)
+    read_only = added_rules.read_only_block() if has_effects and added_rules.read_only_reasons else None
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))

@@ -64,6 +64,16 @@ def test_while_there_is_a_reason_only_tools_that_read_run(cast: Cast) -> None:
     assert policies(cast) == {"pay": "off", "look": "on", "search": "on"}
 
 
+def test_a_look_at_tools_that_read_asks_for_no_reason(cast: Cast) -> None:
+    asked: list[str] = []
+    added_rules.read_only_if(lambda: asked.append("") or "nobody has looked yet")
+    who = {"tenant_id": cast.acme.pk, "user_id": cast.alice.pk, "assistant_id": None}
+    (found,) = effective_tools(**who, names=["look"])
+    assert (found.tool.name, found.policy, asked) == ("look", "on", [])
+    (found,) = effective_tools(**who, names=["pay"])
+    assert (found.tool.name, found.policy, asked) == ("pay", "off", [""])
+
+
 async def test_who_calls_is_told_the_reason(cast: Cast) -> None:
     added_rules.read_only_if(lambda: "nobody has looked yet")
     admission = await admit(cast, "pay", amount=7)

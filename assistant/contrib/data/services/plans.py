@@ -220,7 +220,7 @@ def _as_name(words: Any) -> str:
 def _uses_object_permissions(exposure: Exposure) -> bool:
     if exposure.object_permissions is not None:
         return exposure.object_permissions
-    return bool(object_backends()) and not exposure.tenantless
+    return bool(object_backends()) and not is_tenantless(exposure.model, tenantless=exposure.tenantless)
 
 
 def object_backends() -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def shown_results(*, member: Member, runs: Collection[Run]) -> Mapping[int, Any]
 
     Rows that the member may not see now are left out. Values are those that the tool returned; to somebody else than
     who asked they are those that the reader sees now, and figures, which count rows of who asked, are not shown.
-    One query for the calls, one for each model, and those for the tools that the member may use.
+    One query for the calls, one for each model, and one for each assistant's tools that the member may use.
     """
     calls = _calls(member, runs)
     if not calls:
@@ -120,14 +120,13 @@ def _calls(member: Member, runs: Collection[Run]) -> list[_Call]:
 
 
 def _usable(member: Member, assistants: Collection[int]) -> dict[int, set[str]]:
-    return {
-        pk: {
-            one.tool.name
-            for one in effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=pk)
-            if one.policy != "off"
-        }
-        for pk in assistants
-    }
+    found = {}
+    for pk in assistants:
+        tools = effective_tools(
+            tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=pk, names=_kinds().keys()
+        )
+        found[pk] = {one.tool.name for one in tools if one.policy != "off"}
+    return found
 
 
 def arguments_of_call(text: str) -> Mapping[str, Any]:
