@@ -1,7 +1,6 @@
-"""With django-guardian (`guarded_settings`) members read the rows that they were given, and nothing else of it changes."""
+"""With django-guardian (`guarded_settings`) members read the rows that they were given, by all other rules too."""
 
 from assistant.contrib.data.services import plans
-from assistant.models import Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue
 from django.contrib.auth.models import Group
 from django.core.management import call_command
