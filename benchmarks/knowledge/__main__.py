@@ -3,7 +3,7 @@
 python -m benchmarks.knowledge load acme --style titled --passages 20000
 ASSISTANT_EMBEDDINGS=true python -m benchmarks.knowledge embed acme
 python -m benchmarks.knowledge questions > questions.jsonl
-python -m benchmarks.knowledge wordings acme --kind "other words" --language en > by-the-model.jsonl
+python -m benchmarks.knowledge wordings acme --url http://127.0.0.1:8011 > by-the-model.jsonl
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _options() -> argparse.Namespace:
     questions.set_defaults(tenant="", url="")
     wordings = actions.add_parser("wordings", help="Print them with what the embedded chat model would search for.")
     wordings.add_argument("tenant", help="The slug of a tenant that has the corpus.")
-    wordings.add_argument("--url", default="", help="Of the model's server; else one is started.")
+    wordings.add_argument("--url", required=True, help="Of the model: manage.py assistant_local_model serve.")
     for asked in (questions, wordings):
         asked.add_argument("--kind", default="", help="Only of this kind, such as: other words.")
         asked.add_argument("--language", default="", help="Only in this language: en, de or es.")

@@ -9,7 +9,7 @@ from typing import Any
 from assistant.client import ChatClient, Limits, RunFailed
 from assistant.library.knowledge import read_document, search_docs
 from assistant.models import Tenant
-from assistant.providers.embedded import EmbeddedModel, is_ready, start_server
+from assistant.providers.embedded import EmbeddedModel, is_ready
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.toolkit import TenantInfo
 
@@ -24,18 +24,10 @@ def with_written_wordings(cases: Iterable[dict[str, Any]], *, tenant: str, url: 
 
     Args:
         tenant: the slug of the one whose documents it is told of; it reads no passage.
-        url: the model's server; "" to start one.
+        url: the model's server.
     """
     row = Tenant.objects.get(slug=tenant)
-    if url:
-        yield from _asked(cases, row, url)
-        return
-    with start_server(read_ahead=False) as server:
-        yield from _asked(cases, row, server.base_url)
-
-
-def _asked(cases: Iterable[dict[str, Any]], tenant: Tenant, url: str) -> Iterator[dict[str, Any]]:
-    context = {"tenant": TenantInfo(tenant.pk, tenant.slug, tenant.name, tenant.timezone)}
+    context = {"tenant": TenantInfo(row.pk, row.slug, row.name, row.timezone)}
     client = ChatClient(
         model=EmbeddedModel(url),
         system=SYSTEM,
@@ -43,7 +35,7 @@ def _asked(cases: Iterable[dict[str, Any]], tenant: Tenant, url: str) -> Iterato
         context=context,
         limits=Limits(rounds=1, seconds=ANSWER_SECONDS),
     )
-    with asyncio.Runner() as runner, tenant_scope(tenant.pk):
+    with asyncio.Runner() as runner, tenant_scope(row.pk):
         if not runner.run(is_ready(url, seconds=LOADING_SECONDS, absent_seconds=LOADING_SECONDS)):
             raise RuntimeError(f"No model answers at {url}.")
         for case in cases:

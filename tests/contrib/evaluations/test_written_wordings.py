@@ -1,0 +1,54 @@
+"""`python -m benchmarks.knowledge wordings`: what counts as a model's wordings of a question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assistant.models import Tenant
+from assistant.services.knowledge.documents import add_document
+from assistant.testing import ScriptedModel, ToolCall
+from benchmarks.knowledge import wordings
+from tests.base import Cast
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CASE = {"kind": "other words", "question": "my car?", "wordings": ["by hand"], "expected": ["Permits."]}
+
+
+def search(*queries: str) -> ToolCall:
+    return ToolCall("call-1", "search_docs", json.dumps({"queries": queries}))
+
+
+@pytest.fixture
+def asked(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Asks a scripted model, beside a document; returns the wordings."""
+    tenant = Tenant.objects.get(pk=cast.acme.pk)
+    add_document(tenant=tenant, title="Parking", text="Permits.")
+
+    async def ready(*_: object, **__: object) -> bool:
+        return True
+
+    def ask(*turns: Any) -> list[list[str]]:
+        model = ScriptedModel(turns)
+        monkeypatch.setattr(wordings, "EmbeddedModel", lambda _: model)
+        monkeypatch.setattr(wordings, "is_ready", ready)
+        cases = [CASE] * len(turns)
+        return [one["wordings"] for one in wordings.with_written_wordings(cases, tenant=tenant.slug, url="http://x")]
+
+    yield ask
+
+
+def test_they_are_those_of_its_first_search(asked: Any) -> None:
+    assert asked(search("parking permit", "garage")) == [["parking permit", "garage"]]
+
+
+def test_an_answer_without_a_search_has_none(asked: Any) -> None:
+    assert asked("I do not know.", search("parking permit")) == [[], ["parking permit"]]
+
+
+def test_wordings_that_the_tool_would_refuse_are_none(asked: Any) -> None:
+    broken = ToolCall("call-1", "search_docs", json.dumps({"queries": "parking"}))
+    assert asked(broken, search("parking", " ")) == [[], ["parking"]]
