@@ -153,7 +153,7 @@ def _chat_page(
 def _composer_parts(member: Member, assistant: Assistant | None) -> list[dict[str, Any]]:
     if assistant is None or not composer_parts.added:
         return []
-    return composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
+    return composer_parts.composer_parts(member=member, assistant_slug=assistant.slug)
 
 
 @require_POST

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.utils.functional import Promise
 
-from assistant.pages.member_links import ForMember
-
-if TYPE_CHECKING:
-    from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.members import ForMember, Member
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from django.utils.functional import Promise
 
-if TYPE_CHECKING:
-    from assistant.services.tenancy.members import Member
-
-
-class ForMember(Protocol):
-    """A function that says whether a member is shown a link."""
-
-    def __call__(self, *, member: Member) -> bool: ...
+from assistant.services.tenancy.members import ForMember, Member
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,7 +101,7 @@ async def test_a_row_that_is_named_with_an_at_is_chosen_by_keys(ada: Visitor, mo
 async def test_no_row_of_another_company_is_offered(ada: Visitor) -> None:
     page = await chat(ada)
     await page.get_by_label("Message to").press_sequentially("@globex")
-    await expect(page.locator(".row-hint")).to_be_visible()
+    await expect(page.locator(".suggestion-hint")).to_be_visible()
     await expect(page.get_by_role("option")).to_have_count(0)
 
 

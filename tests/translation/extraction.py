@@ -48,6 +48,8 @@ PANEL = (
     "assistant/contrib/receipts/admin/",
     "assistant/contrib/receipts/apps.py",
     "assistant/contrib/receipts/models.py",
+    "assistant/contrib/saved_prompts/admin/",
+    "assistant/contrib/saved_prompts/models.py",
     "assistant/contrib/sent_requests/",
     "assistant/contrib/shares/admin/",
     "assistant/contrib/shares/bundle_parts.py",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
@@ -80,6 +80,12 @@ class Member:
     @property
     def is_admin(self) -> bool:
         return self.role in {Membership.Role.ADMIN, Membership.Role.OWNER}
+
+
+class ForMember(Protocol):
+    """A function that says whether a member is shown something."""
+
+    def __call__(self, *, member: Member) -> bool: ...
 
 
 def tenant_info(tenant: Tenant) -> TenantInfo:

@@ -46,6 +46,7 @@ KNOWN = {
     "document": [9],
     "collection": [4],
     "label": [3],
+    "saved_prompt": [7],
 }
 # 413: what breaks the schema by its length may be too long to be read at all.
 CONFIG = """

@@ -101,6 +101,7 @@ INSTALLED_APPS += [
     "assistant.contrib.demo",
     "assistant.contrib.timed",
     "assistant.contrib.inbox",
+    "assistant.contrib.saved_prompts",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",

@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "assistant.contrib.bundles",
     "assistant.contrib.timed",
     "assistant.contrib.inbox",
+    "assistant.contrib.saved_prompts",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
     "assistant.contrib.data_exports",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
@@ -26,6 +27,7 @@ from assistant.contrib.end_users.services.tokens import (
     sign_token,
 )
 from assistant.contrib.end_users.services.widget_brand import widget_brand
+from assistant.models import Membership
 from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
@@ -154,6 +156,8 @@ class EndUserTokens(TenantView):
             tenant_id=member.tenant_id, external_id=given["user_id"], name=given["name"], context=given["context"]
         )
         token, until = mint_token(end_user=end_user, assistant=found, key_id=member.key_id, seconds=given["seconds"])
+        # The key is a staff member's, and what is shown is for a visitor.
+        visitor = replace(member, role=Membership.Role.END_USER)
         body = {
             "token": token,
             "expires_at": until,
@@ -163,6 +167,6 @@ class EndUserTokens(TenantView):
             "files": widget_files(member, found),
             "notices": notice_scripts(),
             "details": detail_scripts(found),
-            "composer_parts": composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=found.slug),
+            "composer_parts": composer_parts.composer_parts(member=visitor, assistant_slug=found.slug),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

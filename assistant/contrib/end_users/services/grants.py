@@ -101,7 +101,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
         "files": widget_files(member, assistant),
         "notices": notice_scripts(),
         "details": detail_scripts(assistant),
-        "composer_parts": composer_parts.composer_parts(tenant_slug=member.tenant.slug, assistant_slug=assistant.slug)
+        "composer_parts": composer_parts.composer_parts(member=member, assistant_slug=assistant.slug)
         if composer_parts.added
         else [],
     }

@@ -117,8 +117,12 @@ export class Chat {
     if (signal.aborted) return;
     const form = byId("composer");
     const place = (element) => form.prepend(element);
-    const added = new ComposerParts(parts, { box: byId("message"), form, place, headers: () => ({}), announce }, signal);
+    const added = new ComposerParts(parts, { box: byId("message"), form, place, headers: () => ({ "X-CSRFToken": this.#token }), announce }, signal);
     this.#thread.added = (text) => added.forwarded(text);
+  }
+
+  get #token() {
+    return document.querySelector("[name=csrfmiddlewaretoken]").value;
   }
 
   get id() {
@@ -249,7 +253,7 @@ export class Chat {
 
   #showTray(tray) {
     const { uploads, maxBytes, mostFiles, seesImages, readsPdfs } = this.#page.dataset;
-    const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
+    const headers = { "X-CSRFToken": this.#token };
     tray.options = {
       target: () => ({ url: uploads, headers }),
       maxBytes: Number(maxBytes),

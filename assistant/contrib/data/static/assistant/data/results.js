@@ -4,7 +4,7 @@ import { make } from "../js/elements.js";
 import { gettext, locale, ngettext } from "../js/i18n.js";
 import { copyText } from "../js/shared.js";
 import { chart } from "./chart.js";
-import { addStyles } from "./styles.js";
+import { addStyles } from "../js/styles.js";
 
 const MOST_CARDS = 3;
 const MOST_DRAWN_CARDS = 6; // of the project's own template
@@ -152,7 +152,7 @@ function figuresShown(result, given) {
 
 /** Show the results below a turn's answer: of each call once, though several answers of a run have them. */
 export async function show({ turn, details, announce = () => {}, nodesOf, load }) {
-  await addStyles(turn.getRootNode(), "results.css");
+  await addStyles(turn.getRootNode(), new URL("./results.css", import.meta.url).href);
   turn.querySelector(":scope > .data-results")?.remove();
   const known = new Set();
   const parts = [];

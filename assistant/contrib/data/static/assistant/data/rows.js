@@ -2,47 +2,49 @@
 
 import { icon, make } from "../js/elements.js";
 import { gettext, ngettext } from "../js/i18n.js";
-import { addStyles } from "./styles.js";
+import { addStyles } from "../js/styles.js";
+import { Suggestions } from "../js/suggestions.js";
 
 const WAIT = 200; // milliseconds after the last letter
 const MOST = 5; // rows of a message
 const MOST_NAME = 60; // characters after an @
 // An @ at the beginning of a word, with what was typed of the name.
 const TYPED = new RegExp(`(?:^|[\\s(\\[{"'“„«،])@([^@\\n]{0,${MOST_NAME}})$`, "u");
-let made = 0;
 
 export default class Rows {
   #options;
   #shown = []; // those of chips
   #named = []; // those that were chosen after an @
-  #offered = [];
-  #active = -1;
   #asked = null;
   #timer = 0;
   #chips = make("ul.row-chips", { hidden: true, "aria-label": gettext("What this is about") });
-  #list;
-  #hint = make("p.row-hint", { hidden: true });
-  #popup;
+  #names;
 
   constructor(options, signal) {
     this.#options = options;
-    const id = `row-options-${(made += 1)}`;
-    this.#list = make("ul", { id, role: "listbox", hidden: true, "aria-label": gettext("Rows with this name") });
-    this.#popup = make("div.row-popup", { hidden: true }, this.#hint, this.#list);
-    this.element = make("div.rows-of-message", { hidden: true }, this.#popup, this.#chips);
-    const { box, form, query } = options;
-    // Before the box's own keys: Enter would send.
-    form.addEventListener("keydown", (event) => event.target === box && this.#pressed(event), { signal, capture: true });
+    const { box, form, query, announce } = options;
+    this.#names = new Suggestions(
+      {
+        box,
+        form,
+        announce,
+        label: gettext("Rows with this name"),
+        content: ({ label, kind }) => [make("bdi.row-label", {}, label), make("span.row-kind", {}, kind)],
+        choose: (row) => this.#choose(row),
+        said: (count) => ngettext("%(count)s row, choose with the arrow keys", "%(count)s rows, choose with the arrow keys", count),
+        changed: () => this.#fit(),
+      },
+      signal,
+    );
+    this.element = make("div.rows-of-message", { hidden: true }, this.#names.element, this.#chips);
     box.addEventListener("input", () => this.typed(), { signal });
-    box.addEventListener("blur", () => this.#close(), { signal });
-    signal.addEventListener("abort", () => this.#close());
-    this.#list.addEventListener("pointerdown", (event) => event.preventDefault()); // the box keeps the focus
-    this.#list.addEventListener("click", ({ target }) => this.#choose([...this.#list.children].indexOf(target.closest("[role=option]"))));
+    box.addEventListener("blur", () => clearTimeout(this.#timer), { signal });
+    signal.addEventListener("abort", () => clearTimeout(this.#timer));
     for (const { dataset } of document.querySelectorAll("[data-assistant-row]")) {
       this.#show({ reference: dataset.assistantRow, label: dataset.label, kind: dataset.kind });
     }
     if (query) this.#find({ reference: query }).then((rows) => rows.forEach((row) => this.#show(row)));
-    Promise.resolve().then(() => addStyles(this.#list.getRootNode(), "rows.css"));
+    Promise.resolve().then(() => addStyles(this.#chips.getRootNode(), new URL("./rows.css", import.meta.url).href));
   }
 
   /** What a message adds to its run: the rows of chips, and those whose names are still in its text. */
@@ -75,7 +77,7 @@ export default class Rows {
 
   #fit() {
     this.#chips.hidden = !this.#shown.length;
-    this.element.hidden = this.#chips.hidden && this.#popup.hidden;
+    this.element.hidden = this.#chips.hidden && !this.#names.isOpen;
   }
 
   // Names after an @
@@ -91,17 +93,17 @@ export default class Rows {
     clearTimeout(this.#timer);
     const text = this.#typed;
     const isNamed = text !== null && this.#named.some(({ label }) => text.startsWith(label));
-    if (text === null || isNamed || /\s$/.test(text)) return this.#close();
-    if (!text) return this.#offer([], gettext("Type the name of what you mean."));
+    if (text === null || isNamed || /\s$/.test(text)) return this.#names.close();
+    if (!text) return this.#names.offer([], gettext("Type the name of what you mean."));
     this.#timer = setTimeout(() => this.#search(text), WAIT);
   }
 
   async #search(text) {
     const rows = await this.#find({ search: text });
     if (this.#typed !== text) return;
-    if (rows.length) this.#offer(rows);
-    else if (/\s/.test(text)) this.#close();
-    else this.#offer([], gettext("Nothing with this name that you can see."));
+    if (rows.length) this.#names.offer(rows);
+    else if (/\s/.test(text)) this.#names.close();
+    else this.#names.offer([], gettext("Nothing with this name that you can see."));
   }
 
   async #find(query) {
@@ -116,70 +118,13 @@ export default class Rows {
     }
   }
 
-  #offer(rows, hint = "") {
-    const isNew = !rows.length && this.#hint.textContent !== hint;
-    this.#offered = rows;
-    this.#hint.textContent = hint;
-    this.#hint.hidden = !hint;
-    this.#list.hidden = !rows.length;
-    this.#list.replaceChildren(
-      ...rows.map(({ label, kind }, index) => make("li", { id: `${this.#list.id}-${index}`, role: "option", "aria-selected": "false" }, make("bdi.row-label", {}, label), make("span.row-kind", {}, kind))),
-    );
-    this.#popup.hidden = false;
-    this.#fit();
-    if (rows.length) {
-      this.#mark(0);
-      this.#options.announce(ngettext("%(count)s row, choose with the arrow keys", "%(count)s rows, choose with the arrow keys", rows.length));
-    } else {
-      this.#unmark();
-      if (isNew) this.#options.announce(hint);
-    }
-  }
-
-  #mark(index) {
-    const { box } = this.#options;
-    this.#active = (index + this.#offered.length) % this.#offered.length;
-    [...this.#list.children].forEach((option, place) => option.setAttribute("aria-selected", String(place === this.#active)));
-    const active = this.#list.children[this.#active];
-    active.scrollIntoView({ block: "nearest" });
-    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "true", "aria-controls": this.#list.id, "aria-activedescendant": active.id })) box.setAttribute(name, value);
-  }
-
-  #unmark() {
-    this.#active = -1;
-    for (const name of ["role", "aria-autocomplete", "aria-expanded", "aria-controls", "aria-activedescendant"]) this.#options.box.removeAttribute(name);
-  }
-
-  #close() {
-    clearTimeout(this.#timer);
-    if (this.#popup.hidden) return;
-    this.#popup.hidden = true;
-    this.#offered = [];
-    this.#unmark();
-    this.#fit();
-  }
-
-  #pressed(event) {
-    if (this.#popup.hidden || event.isComposing) return;
-    const isMove = event.key === "ArrowDown" || event.key === "ArrowUp";
-    if (event.key === "Escape") this.#close();
-    else if (!this.#offered.length) return;
-    else if (isMove) this.#mark(this.#active + (event.key === "ArrowDown" ? 1 : -1));
-    else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey) this.#choose(this.#active);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  #choose(index) {
-    const row = this.#offered[index];
+  #choose(row) {
     const text = this.#typed;
-    if (!row || text === null) return;
+    if (text === null) return;
     const { box } = this.#options;
     if (!this.#named.some(({ reference }) => reference === row.reference)) this.#named.push(row);
     const end = box.selectionStart;
     box.setRangeText(`@${row.label} `, end - text.length - 1, end, "end");
-    this.#close();
     box.dispatchEvent(new Event("input", { bubbles: true }));
     this.#options.announce(gettext("%(name)s was added", { name: row.label }));
     box.focus();

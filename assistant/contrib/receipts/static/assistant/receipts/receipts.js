@@ -2,6 +2,7 @@
 
 import { make } from "../js/elements.js";
 import { gettext, listed, ngettext } from "../js/i18n.js";
+import { addStyles } from "../js/styles.js";
 
 const SKIPPED = "pre, math, button, .cites, .receipt, .katex";
 const NUMBER = /(\d+(?:\.\d+)?)/;
@@ -161,19 +162,6 @@ class Card {
 }
 
 let card = null;
-let sheet = null;
-
-/** Add the styles to the page, or to a widget's shadow tree: as a constructed sheet, to which no page's policy on styles applies. */
-async function addStyles(root) {
-  const href = new URL("./receipts.css", import.meta.url).href;
-  if (root === document) {
-    sheet ??= document.head.appendChild(make("link", { rel: "stylesheet", href }));
-    return;
-  }
-  sheet ??= fetch(href).then(async (answer) => new CSSStyleSheet().replace(await answer.text()));
-  const added = await sheet;
-  if (!root.adoptedStyleSheets.includes(added)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
-}
 
 /** Return what a card says. `found` has the passages, open(callId), which returns what shows a call, and address(url), a URL of a result with its origin. */
 function contentOf(mark, found) {
@@ -301,7 +289,7 @@ export function shownText(markdown, { marks }) {
  * `address(url)` a URL of the assistant's site with its origin. */
 export async function show({ turn, details, answerOf, cardOf, address }) {
   card ??= new Card();
-  await addStyles(turn.getRootNode());
+  await addStyles(turn.getRootNode(), new URL("./receipts.css", import.meta.url).href);
   if (turn.contains(card.element)) card.hide();
   for (const old of turn.querySelectorAll(":scope > .items > .receipt-note")) old.remove();
   for (const { value } of details) {

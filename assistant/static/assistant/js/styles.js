@@ -1,13 +1,13 @@
-/* Adds a style sheet of this app to the page, or to a widget's shadow tree: as a constructed sheet, to which no page's
- * policy on styles applies. */
+/* Adds a style sheet of an optional app to the page, or to a widget's shadow tree: as a constructed sheet, to which no
+ * page's policy on styles applies. */
 
-import { make } from "../js/elements.js";
+import { make } from "./elements.js";
 
 const links = new Map();
 const sheets = new Map();
 
-export async function addStyles(root, name) {
-  const href = new URL(`./${name}`, import.meta.url).href;
+/** `href`: the absolute address of the sheet. */
+export async function addStyles(root, href) {
   if (root === document) {
     if (!links.has(href)) links.set(href, document.head.appendChild(make("link", { rel: "stylesheet", href })));
     return;

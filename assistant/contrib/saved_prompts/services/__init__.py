@@ -1,0 +1,1 @@
+"""What the app does with saved prompts."""
