@@ -58,6 +58,7 @@ class _Detail:
 
 
 _added: dict[str, _Detail] = {}
+_explaining: list[str] = []
 
 
 def add_detail(
@@ -95,6 +96,22 @@ def add_detail(
         for_all: whether all assistants have it, under a name that is no extension's.
     """
     _added[extension] = _Detail(read, script, event, annotate, note, left_out, share, count, for_all)
+
+
+def explain_with(function: str) -> None:
+    """Have a sentence said on what each run's answer was made from, which *Why this answer?* opens.
+
+    Args:
+        function: the dotted name of a function, imported with the first answer. It takes `member`, the `thread_id` of
+            a conversation of theirs, some of its `runs`, their `sources` (the passages that the answers name), what
+            apps have `added` to them, and the tenant's `brand`, and returns sentences by the runs' ids.
+    """
+    _explaining.append(function)
+
+
+def explanations(**about: Any) -> dict[int, str]:
+    """Return the sentences on runs by their ids; nothing without an app that says them."""
+    return {pk: said for function in _explaining for pk, said in _Detail.call(function, **about).items()}
 
 
 def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:

@@ -33,6 +33,7 @@ INSTALLED_APPS += [
     "assistant.contrib.file_reading",
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
+    "assistant.contrib.explanations",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

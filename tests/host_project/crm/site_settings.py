@@ -117,6 +117,7 @@ INSTALLED_APPS += [
     "assistant.contrib.invitations",
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
+    "assistant.contrib.explanations",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

@@ -10,9 +10,8 @@ from django.db.models import Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Feedback, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
-from assistant.services.conversations.added_details import added_details
+from assistant.services.conversations.added_details import added_details, explanations
 from assistant.services.knowledge.sources import visible_sources
-from assistant.services.runs.reading.reasons import reasons_of
 from assistant.services.runs.reading.stored_thread import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
 from assistant.services.tenancy.audience import Fact, is_told
 from assistant.services.tenancy.brands import brand_of
@@ -28,7 +27,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     (`inputTokens`, `outputTokens` and `cost` of the whole run), `sources` (the passages that the run's answer names and
     the caller may read now, each with `number`, `source_id`, `source`, `heading`, `page` and `text`), `added` (what
     optional apps add), and, of the last of a run's answers, `why` (a sentence on what it was made from, in the caller's
-    language).
+    language, if an app says it).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -53,7 +52,9 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     cited = {run.pk: run.passages for run in shown.values() if run.passages}
     assistant = found[0].run.assistant.slug if cited and found[0].run else ""
     sources = visible_sources(member=member, assistant=assistant, passages=cited) if cited else {}
-    why = reasons_of(member=member, thread_id=thread_id, runs=shown.values(), sources=sources, added=added, brand=brand)
+    why = explanations(
+        member=member, thread_id=thread_id, runs=shown.values(), sources=sources, added=added, brand=brand
+    )
     last = {row.run_id: row.pk for row in reversed(found)}
     is_told_models = is_told(member, Fact.MODEL, brand=brand)
     details = []

@@ -67,7 +67,7 @@ class _Record:
         return {*self.tools, *(name for name, _status in self.failed)}
 
 
-def reasons_of(
+def explanations_of(
     *,
     member: Member,
     thread_id: uuid.UUID,
