@@ -65,7 +65,7 @@ class AssistantForm(TenantForm):
     class Meta:
         model = Assistant
         exclude = ("created_at", "updated_at")
-        field_classes = {"answer_schema": SchemaField, "task_schema": SchemaField}
+        field_classes = {"answer_schema": SchemaField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -80,10 +80,7 @@ class AssistantForm(TenantForm):
         return self.cleaned_data["on_disconnect"] or OnDisconnect.CONTINUE
 
     def clean_answer_schema(self) -> Any:
-        return _checked_schema(self.cleaned_data["answer_schema"])
-
-    def clean_task_schema(self) -> Any:
-        return _checked_schema(self.cleaned_data["task_schema"])
+        return checked_schema(self.cleaned_data["answer_schema"])
 
     def clean_other_models(self) -> list[str]:
         try:
@@ -109,7 +106,8 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _checked_schema(schema: Any) -> Any:
+def checked_schema(schema: Any) -> Any:
+    """Return a JSON Schema of an object, or None for nothing. Raises `ValidationError` if it is none."""
     try:
         return read_schema(schema) if schema else None
     except ValueError as exc:

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -21,6 +22,7 @@ from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting
+from assistant.services.assistants.additions import INLINES
 from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.runs.extensions.added import extension_choices
@@ -140,9 +142,8 @@ class AssistantAdmin(TenantScopedAdmin):
         *welcome_fieldsets(),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
         (_("Additions"), {"fields": ("extensions",)}),
-        (_("Delegates"), {"fields": ("delegates",)}),
         (_("Limits of one run"), {"fields": (*LIMIT_COLUMNS.values(), "history_tokens", "history_messages")}),
-        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
+        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
@@ -150,23 +151,13 @@ class AssistantAdmin(TenantScopedAdmin):
         return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out what has no choices: delegates before the tenant is saved, and additions of absent apps."""
-        absent = [("delegates",)] if obj is None else []
-        if not extension_choices():
-            absent.append(("extensions",))
+        """Leave out what has no choices: additions, if no app has any."""
+        absent = [] if extension_choices() else [("extensions",)]
         return [part for part in super().get_fieldsets(request, obj) if part[1]["fields"] not in absent]
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        if obj is not None and "delegates" in form.base_fields:
-            field: Any = form.base_fields["delegates"]
-            field.queryset = Assistant.objects.filter(tenant_id=obj.tenant_id).exclude(pk=obj.pk).order_by("name")
-        return form
-
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "delegates":
-            kwargs["widget"] = forms.CheckboxSelectMultiple()
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """Return what apps have added too, once the assistant is saved."""
+        return self.inlines if obj is None else (*self.inlines, *map(import_string, INLINES))
 
     @admin.display(description=_("answers with"))
     def answers_with(self, assistant: Assistant) -> str:

@@ -3,6 +3,7 @@
 These are the public names of the core. Import them from here; the modules behind them may move.
 """
 
+from assistant.client.agents import Agent
 from assistant.client.bound_model import BoundModel
 from assistant.client.chat_client import ChatClient
 from assistant.client.emulated_tools import EmulatedTools
@@ -25,7 +26,6 @@ from assistant.core.extensions.interceptors import Invocation
 from assistant.core.llm.protocol import FailureDetails, schema_tokens
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome, replayed
 from assistant.core.toolcalls.tool_search import find_tools
-from assistant.core.turn.agents import Agent
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings

@@ -272,25 +272,11 @@ class Assistant(models.Model):
         default=0,
         help_text=_("Messages of the conversation sent to the model, including calls and results. 0: no limit."),
     )
-    task_schema = models.JSONField(
-        _("task schema"),
-        null=True,
-        blank=True,
-        help_text=_("A JSON Schema of an object: the task that other assistants must send. Empty: a text."),
-    )
     answer_schema = models.JSONField(
         _("answer schema"),
         null=True,
         blank=True,
         help_text=_("A JSON Schema of an object that every answer must match. Empty: answers are text."),
-    )
-    delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
-        "self",
-        verbose_name=_("delegates"),
-        symmetrical=False,
-        blank=True,
-        related_name="delegators",
-        help_text=_("Assistants that this one may ask; each answers with its own prompt, model and tools."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)

@@ -100,7 +100,7 @@ FIXED: Mapping[str, Any] = {
     "assistant_openai_api.StoredResponse.echo": {"store": True, "instructions": CANARY, "tools": []},
     "assistant.Assistant.starters": [CANARY],
     "assistant.Assistant.translations": {"de": {"greeting": CANARY}},
-    "assistant.Assistant.task_schema": None,
+    "assistant_sub_agents.Delegation.task_schema": None,
     "assistant.Assistant.answer_schema": None,
 }
 

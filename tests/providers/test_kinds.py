@@ -13,8 +13,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from assistant.client import ChatClient, InMemoryStore, RunFailed
+from assistant.client.agents import Agent
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Conversation, Message, Provider
 from assistant.models import ToolCall as CallRow

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel
 
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
+from assistant.client.agents import Agent
 from assistant.core.llm.protocol import ModelError, ModelRequest, TextDelta
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Media, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool

@@ -73,6 +73,10 @@ from assistant.services import warm_up
 from assistant.services.privacy import leaving_rules
 from assistant.services.toolpolicy import outside_tools
 print([*outside_tools._sources, *leaving_rules._names, *warm_up._modules[1:]])
+from assistant.services.assistants import additions
+from assistant.services.runs.extensions import added
+from assistant.services.toolpolicy import tools_of_runs
+print([*additions.INLINES, *additions.ANNOTATIONS, *added.FIRST_EXTENSIONS, *tools_of_runs._added])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """
 
@@ -99,12 +103,12 @@ def test_an_optional_app_carries_our_name(app: str) -> None:
 
 
 def test_the_core_alone_has_no_trace_of_them() -> None:
-    assert run(TRACES, TEST_APPS="core", TEST_SUMS="no").splitlines() == [*["[]"] * 16, "[] False"]
+    assert run(TRACES, TEST_APPS="core", TEST_SUMS="no").splitlines() == [*["[]"] * 17, "[] False"]
 
 
 def test_with_all_of_them_each_of_these_traces_is_there() -> None:
     traces = run(TRACES).splitlines()
-    assert len(traces) == 17 and not {"[]", "[] False"} & {*traces}
+    assert len(traces) == 18 and not {"[]", "[] False"} & {*traces}
 
 
 class Project:

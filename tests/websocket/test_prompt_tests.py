@@ -14,6 +14,7 @@ from tests.agui import Frame, text_of
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_custom_roles import give
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, make_conversation, make_member, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -86,7 +87,7 @@ async def test_where_the_tester_is_asked_assistants_that_are_asked_change_nothin
     uvicorn_server: Server, cast: Cast, fake_provider: FakeProvider, draft: dict[str, Any]
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "expert", prompt="You know.")
-    await cast.support.delegates.aadd(expert)
+    await in_db(let_ask)(cast.support, expert)
     number = (await Customer.objects.filter(tenant_id=cast.acme.pk).afirst()).number  # type: ignore[union-attr]
     fake_provider.call("ask_expert", {"task": "Move them"})
     fake_provider.call("update_customer", {"customer_id": number, "city": "Nowhere"})

@@ -110,20 +110,6 @@ def test_a_call_of_a_tool_that_is_off_in_the_conversation_is_refused(cast: Cast)
     assert (call.status, call.rule) == ("refused", "Switched off for this conversation.")
 
 
-def test_assistants_that_are_asked_run_no_tool_that_is_off_in_the_conversation(cast: Cast) -> None:
-    switch_tool(cast.acme, "find_order")
-    expert = make_assistant(cast.acme, "expert")
-    cast.support.delegates.add(expert)
-    ask = ToolCall("", "ask_expert", '{"task": "?"}')
-    find = ToolCall("", "find_order", '{"customer": "Ann"}')
-    model = ScriptedModel(["ok", ask, find, "ok", "ok"])
-    with answer_with(model), ChatTester(cast.acme, cast.alice, "support") as chat:
-        chat.ask("?")
-        switch_off(cast, "find_order")
-        answer = chat.ask("?")
-    assert "Switched off for this conversation." in answer.tool_results
-
-
 @pytest.mark.parametrize("names", ["find_order", ["no spaces here"], ["x" * 65], ["a"] * 201])
 def test_what_are_no_names_of_tools_is_refused(cast: Cast, names: object) -> None:
     made = Caller(cast.acme, cast.alice)("post", "conversations/", {"assistant": "support"}).json()

@@ -23,7 +23,6 @@ class AssistantSettings:
         options: sent to the provider as they are, such as `temperature`.
         history_tokens: how many tokens of the conversation are sent to the model, as estimated; 0 for all.
         history_messages: how many messages of it are sent, without the system prompt; 0 for all.
-        task_schema: JSON Schema of the task if another assistant calls this one; None for a text.
         answer_schema: JSON Schema of the answer; None for a text.
         on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model; a
             program can give a function of the exception, or a mapping of exception classes to all these.
@@ -34,7 +33,6 @@ class AssistantSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     history_tokens: int = 0
     history_messages: int = 0
-    task_schema: Mapping[str, Any] | None = None
     answer_schema: Mapping[str, Any] | None = None
     on_error: OnError = "model"
     prices: Prices = NO_PRICES

@@ -13,6 +13,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
+from assistant.services.assistants.additions import ANNOTATIONS
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, price_column
 
@@ -32,9 +33,9 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
         published_text=Subquery(published.values("text")[:1]),
         published_uses_variables=Subquery(published.values("uses_variables")[:1]),
         published_id=Subquery(published.values("pk")[:1]),
-        has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
         has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)),
         listed_prices=price_column(),
+        **ANNOTATIONS,
     )
 
 
@@ -102,7 +103,6 @@ def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSett
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},
         history_tokens=assistant.history_tokens,
         history_messages=assistant.history_messages,
-        task_schema=assistant.task_schema,
         answer_schema=assistant.answer_schema,
         on_error="raise" if assistant.tenant.ends_runs_on_tool_failure else "model",
         prices=provider.prices,

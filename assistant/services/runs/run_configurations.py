@@ -18,7 +18,6 @@ from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.runs.extensions.client_tools import ClientTools
-from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.opening.run_setup import RunSetup
 
 # A process stores a configuration again after this time, so that `used_at` says when it was last used: retention
@@ -52,7 +51,7 @@ def configuration_of(setup: RunSetup) -> Configuration:
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,
-        "delegates": bool([one for one in setup.extensions if isinstance(one, SubAgents)]),
+        "extensions": [one.name for one in setup.extensions if one.is_configured],
         "tools": [
             {
                 "name": entry.tool.name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from assistant.core.toolcalls.tool_search import SEARCH_TOOL
 from assistant.models import Assistant
@@ -13,7 +12,7 @@ from assistant.services.tenancy.scopes import TOOLS
 from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.conditions import as_offered
 from assistant.services.toolpolicy.policy import effective_tools
-from assistant.services.toolpolicy.titles import tool_name_of
+from assistant.services.toolpolicy.tools_of_runs import added_callable_names, titles_of_added
 from assistant.toolkit.unknown_options import meant_by
 
 # How many names an error tells, of those given and of those that there are.
@@ -62,23 +61,17 @@ def check_tool_names(
     found = effective_tools(**asked)
     left = set(names) - {SEARCH_TOOL, *(entry.tool.name for entry in found if sees_all or entry.policy != "off")}
     if left:
-        left -= _tool_names(member.tenant_id, delegators=assistant, is_active=True)
+        left -= added_callable_names(tenant_id=member.tenant_id, assistant_id=assistant.pk)
     if left and sees_all:
-        left -= _tool_names(member.tenant_id)
+        left -= titles_of_added(tenant_id=member.tenant_id, names=left).keys()
         left -= outside_tools.keeps(tenant_id=member.tenant_id, names=left)
     if not left:
         return
     offered = as_offered(found, member=member, assistant_slug=assistant.slug)
-    delegates = _tool_names(member.tenant_id, delegators=assistant, is_active=True)
-    told = sorted({entry.tool.name for entry in offered if entry.policy != "off"} | delegates)
+    added = added_callable_names(tenant_id=member.tenant_id, assistant_id=assistant.pk)
+    told = sorted({entry.tool.name for entry in offered if entry.policy != "off"} | added)
     meant = {name: meant_by(name, told) for name in sorted(left)}
     if not sees_all:
         meant = {name: other for name, other in meant.items() if other}
     if meant:
         raise UnknownTools(option, meant, told)
-
-
-def _tool_names(tenant_id: int, **which: Any) -> set[str]:
-    """Return the names of the tools that ask these of a tenant's assistants."""
-    found = Assistant.objects.filter(tenant_id=tenant_id, **which)
-    return {tool_name_of(slug) for slug in found.values_list("slug", flat=True)}

@@ -6,11 +6,9 @@ from collections.abc import Collection
 
 from django.utils.translation import gettext as _
 
-from assistant.models import Assistant, ToolCall
+from assistant.models import ToolCall
 from assistant.services.toolpolicy import catalogue, outside_tools
-
-# The beginning of the name of a tool that asks another assistant.
-ASK = "ask_"
+from assistant.services.toolpolicy.tools_of_runs import titles_of_added
 
 
 def titles_of(*, tenant_id: int, names: Collection[str]) -> dict[str, str]:
@@ -20,19 +18,9 @@ def titles_of(*, tenant_id: int, names: Collection[str]) -> dict[str, str]:
     if len(tools) < len(names):
         outside = outside_tools.tools_of(tenant_id=tenant_id, user_id=None)
         tools += [entry.tool for entry in outside if entry.tool.name in names]
-    delegates = _delegates(tenant_id) if any(name.startswith(ASK) and name not in known for name in names) else {}
+    added = titles_of_added(tenant_id=tenant_id, names=[name for name in names if name not in known])
     found = {tool.name: title for tool in tools if (title := tool.title.strip())}
-    return {name: title for name, title in delegates.items() if name in names} | found
-
-
-def tool_name_of(slug: str) -> str:
-    """Return the name of the tool that asks an assistant."""
-    return f"{ASK}{slug.replace('-', '_')}"[:64]
-
-
-def _delegates(tenant_id: int) -> dict[str, str]:
-    rows = Assistant.objects.filter(tenant_id=tenant_id).order_by("-slug").values_list("slug", "name")
-    return {tool_name_of(slug): name for slug, name in rows}
+    return {name: title for name, title in added.items() if name in names} | found
 
 
 def state_of_call(status: str) -> str:

@@ -35,6 +35,7 @@ from assistant.models import (
 )
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import asked_by, let_ask
 from tests.factories import make_assistant, make_provider, make_tenant, switch_tool
 
 SECRET = "sk-very-secret"
@@ -60,7 +61,7 @@ def configure(cast: Cast) -> None:
     ToolSetting.objects.filter(tenant=acme, tool="get_weather").update(secrets=f'{{"key": "{SECRET}"}}')
     switch_tool(acme, "current_time", "off", assistant=support)
     helper = make_assistant(acme, "helper", prompt="You help.", provider=own, model="m-1", max_cost=Decimal("0.5"))
-    support.delegates.add(helper)
+    let_ask(support, helper)
     Assistant.objects.filter(pk=support.pk).update(temperature=0.5, starters=["Where is my order?"])
 
 
@@ -91,7 +92,7 @@ def test_another_tenant_gets_the_configuration(cast: Cast) -> None:
     assert (staging.after_untrusted, staging.shows_usage, str(staging.default_provider)) == ("off", True, "Own")
     assert staging.default_provider.tenant == staging  # type: ignore[union-attr]
     assert TenantLimits.objects.get(tenant=staging).tenant_cost_per_month == Decimal("120.50")
-    assert list(support.delegates.all()) == [helper]
+    assert asked_by(support) == [helper]
     assert (support.temperature, helper.max_cost, helper.provider) == (0.5, Decimal("0.5"), staging.default_provider)
     published = PromptVersion.objects.get(assistant=support, status="published")
     assert published.text == "You are Acme's support assistant."
@@ -236,7 +237,7 @@ def test_an_export_makes_no_more_queries_for_more_assistants(cast: Cast) -> None
     def count(rows: int) -> int:
         for _ in range(rows):
             one = make_assistant(cast.acme, prompt="p")
-            cast.support.delegates.add(one)
+            let_ask(cast.support, one)
             switch_tool(cast.acme, "current_time", assistant=one)
         with CaptureQueriesContext(connection) as queries:
             bundle_of_tenant(tenant=Tenant.objects.get(pk=cast.acme.pk))

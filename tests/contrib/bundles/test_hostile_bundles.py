@@ -17,6 +17,7 @@ from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.contrib.mcp_servers.models import McpServer
 from assistant.models import Assistant, Tenant, ToolSetting
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import asked_by
 from tests.factories import make_assistant, make_provider, switch_tool
 
 SERVER = {
@@ -175,12 +176,12 @@ def test_names_of_another_tenants_rows_lead_nowhere(cast: Cast) -> None:
     make_assistant(cast.globex, "secret-helper")
     file = file_of(cast.acme)
     file["assistants"][0]["provider"] = {"name": "Rival's", "of": "tenant"}
-    file["assistants"][0]["delegates"] = ["secret-helper"]
+    file["delegations"] = [{"assistant": cast.support.slug, "delegates": ["secret-helper"]}]
     file["tools"] = [{"tool": "rivals__tool", "policy": "on", "config": {}}]
     difference = take(cast.acme, file)
     cast.support.refresh_from_db()
     assert cast.support.provider is None
-    assert not cast.support.delegates.exists()
+    assert not asked_by(cast.support)
     assert not ToolSetting.objects.exists()
     assert len(difference.of_kind("refused")) == 3
 

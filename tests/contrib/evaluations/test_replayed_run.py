@@ -25,6 +25,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tools.models import Customer
@@ -143,7 +144,7 @@ async def test_the_tools_of_assistants_that_are_asked_are_not_called_either(
     cast: Cast, demo: None, provider: Provider, fake_provider: FakeProvider, alice_member: Member
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "expert", prompt="You know.")
-    await cast.support.delegates.aadd(expert)
+    await in_db(let_ask)(cast.support, expert)
     await in_db(switch_tool)(cast.acme, "update_customer")
     fake_provider.call("ask_expert", {"task": "Move them"})
     fake_provider.call(*CHANGE)

@@ -234,7 +234,7 @@ provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
 
 from assistant.client import ChatClient, RunFailed
-from assistant.core.turn.agents import Agent
+from assistant.client.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset

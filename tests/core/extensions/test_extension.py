@@ -21,11 +21,11 @@ from assistant.client import (
     RunFailed,
     ToolCall,
 )
+from assistant.client.agents import Agent
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.extension import acting
 from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import RunFinished
 from assistant.core.values.limits import Limits

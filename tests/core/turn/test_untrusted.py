@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from assistant.client.agents import Agent
 from assistant.client.result_cache import Cache
 from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.protocols import Admission, FixedToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.values.events import Interrupted
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import (

@@ -34,6 +34,7 @@ INSTALLED_APPS += [
     "assistant.contrib.shares",
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
+    "assistant.contrib.sub_agents",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

@@ -118,6 +118,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
+    "assistant.contrib.sub_agents",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

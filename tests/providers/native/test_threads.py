@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import pytest
 
 from assistant.client import ChatClient, InMemoryStore, RunFailed
+from assistant.client.agents import Agent
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.models import Conversation, Provider, ToolSetting
 from assistant.models import Message as MessageRow

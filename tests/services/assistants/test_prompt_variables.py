@@ -8,14 +8,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.contrib.end_users.services.tokens import save_end_user
+from assistant.contrib.sub_agents.extension import delegates_of
 from assistant.models import Assistant, Membership, PromptVariable, PromptVersion
 from assistant.services.assistants.configuration import prompt_of, with_prompt
 from assistant.services.assistants.prompt_values import PromptValues, UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
-from assistant.services.runs.extensions.sub_agents import delegates_of
 from assistant.services.runs.opening.simulation import simulate
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant
 
 
@@ -117,7 +118,7 @@ def test_delegates_are_given_the_values_too_with_as_many_queries_for_many(cast: 
     for number in range(3):
         helper = make_assistant(cast.acme, f"helper-{number}")
         publish(helper, "{{ hours }} {{ user.name }}")
-        cast.support.delegates.add(helper)
+        let_ask(cast.support, helper)
         with CaptureQueriesContext(connection) as queries:
             found = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.amy.pk)
         counts.append(len(queries))

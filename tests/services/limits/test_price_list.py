@@ -8,12 +8,13 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
+from assistant.contrib.sub_agents.extension import delegates_of
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, AuditEntry, ModelPrice, Provider, Run, UsageEntry
-from assistant.services.runs.extensions.sub_agents import delegates_of
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_frame import pick
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, make_provider
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -118,7 +119,7 @@ def test_prices_of_another_tenants_provider_are_not_used(cast: Cast) -> None:
 def test_assistants_that_are_asked_have_the_list_too(cast: Cast) -> None:
     use_provider(cast)
     helper = make_assistant(cast.acme, "helper", provider=make_provider(base_url=URL))
-    cast.support.delegates.add(helper)
+    let_ask(cast.support, helper)
     price("gpt", 5)
     (found,) = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.amy.pk)
     assert found.settings.prices.priced(Usage(1_000), "gpt").cost == 5_000

@@ -11,13 +11,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from assistant.contrib.sub_agents.extension import DelegatingToolset, delegates_of
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, ModelPrice, Provider, Run, TenantLimits, UsageEntry
 from assistant.services.limits.quota_ledger import reset_use
-from assistant.services.runs.extensions.sub_agents import DelegatingToolset, delegates_of
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.simulation import simulate
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, make_provider
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -111,7 +112,7 @@ def test_another_tenants_threshold_is_its_own(cast: Cast, large: Provider) -> No
 
 def test_assistants_that_are_asked_answer_with_it_too(cast: Cast, large: Provider) -> None:
     helper = make_assistant(cast.acme, "helper", provider=make_provider(base_url=URL, name="Huge"))
-    cast.support.delegates.add(helper)
+    let_ask(cast.support, helper)
     small = make_provider(base_url=URL, name="Small", default_model="tiny-1")
     soften(cast, spent=9, soft_provider=small)
     opened = begin(cast.alice.pk)

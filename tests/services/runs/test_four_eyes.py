@@ -12,7 +12,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.services.runs.test_delegation import answer_page, post_action, waiting_call
+from tests.services.runs.test_waiting_calls import answer_page, post_action, waiting_call
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket, run_input
 

@@ -13,7 +13,7 @@ from tests.fake_answers import Recorded, reply
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.services.runs.recovery.test_recovery import RECOVERY
-from tests.services.runs.test_delegation import summarising
+from tests.services.runs.test_waiting_calls import summarising
 from tests.websocket.test_untrusted import RULE, prepare
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket, run_input

@@ -8,10 +8,8 @@ import pytest
 
 from assistant.models import Assistant, Message, Provider, Run, Tenant, UsageEntry
 from tests.base import Cast
-from tests.factories import make_assistant
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.websocket.test_websocket import in_db
 from tests.ws import Socket, open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,26 +103,6 @@ async def test_after_a_provider_refuses_structured_output_tool_calls_are_used(
             frames = await socket.ask("Where to?")
             assert frames[-1]["result"] == {"city": "Graz", "days": [1]}
     assert ["response_format" in request.json for request in fake_provider.requests] == [True, False, False]
-
-
-async def test_a_called_assistant_follows_its_task_and_answer_schemas(
-    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
-    task = {"type": "object", "properties": {"nights": {"type": "integer"}}, "required": ["nights"]}
-    expert = await in_db(make_assistant)(cast.acme, "trips", task_schema=task, answer_schema=SCHEMA)
-    await cast.support.delegates.aadd(expert)
-    fake_provider.call("ask_trips", {"nights": 2})
-    fake_provider.reply("I would say Graz.")
-    fake_provider.reply(ANSWER)
-    fake_provider.reply("Go to Graz.")
-    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        frames = await socket.ask("Where to?")
-    first, second, _, last = (request.json for request in fake_provider.requests)
-    offered = [tool["function"] for tool in first["tools"] if tool["function"]["name"] == "ask_trips"]
-    assert offered[0]["parameters"] == task
-    assert second["messages"][-1]["content"] == '{"nights":2}'
-    assert last["messages"][-1]["content"].startswith('{"city":"Graz"')
-    assert "result" not in frames[-1]
 
 
 async def stop_in_mid_answer(socket: Socket, fake_provider: FakeProvider) -> None:

@@ -12,6 +12,7 @@ from django.core.checks import run_checks
 from assistant.models import Provider, ToolCall
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
@@ -43,7 +44,7 @@ async def test_configured_interceptors_wrap_every_call(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await sync_to_async(make_assistant)(cast.acme, "expert")
-    await cast.support.delegates.aadd(expert)
+    await sync_to_async(let_ask)(cast.support, expert)
     with serve(env=ENVIRONMENT) as server:
         assert await results(server, cast.alice, fake_provider, "cows") == ["outer(inner(cows: 1))"]
         for request in fake_provider.requests:

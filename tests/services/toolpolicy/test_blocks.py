@@ -15,7 +15,6 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import AuditEntry, ToolBlock
 from assistant.services.db.clock import database_time
 from assistant.services.db.threads import in_database
-from assistant.services.runs.extensions.sub_agents import DelegatingToolset
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.tenancy import change_notices
 from assistant.services.tenancy.members import Member, find_member
@@ -25,7 +24,7 @@ from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Registry, tool
 from tests.base import Cast, make_cast
-from tests.factories import make_assistant, switch_tool
+from tests.factories import switch_tool
 
 pytestmark = pytest.mark.django_db
 RULE = "Off in the whole deployment: Leaks addresses."
@@ -93,18 +92,14 @@ def test_a_new_run_reads_it_with_its_first_query(cast: Cast) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_it_applies_to_running_runs_listings_and_assistants_that_are_asked() -> None:
+async def test_it_applies_to_running_runs_and_listings() -> None:
     cast = await in_database(make_cast)
-    asked = await in_database(make_assistant, cast.acme)
     run = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
-    its = {"tenant_id": cast.acme.pk, "user_id": cast.alice.pk, "assistant_id": asked.pk}
-    helper = DelegatingToolset(TenantToolset(**its), **its)
-    assert [[one.name for one in await each.offered()] for each in (run, helper)] == [["plain"], ["plain"]]
+    assert [one.name for one in await run.offered()] == ["plain"]
     await in_database(off)
-    for each in (run, helper):
-        (admission,) = await each.admit([ToolCall("1", "plain", "{}")])
-        assert (admission.policy, admission.rule) == ("off", RULE)
-        assert not await each.offered()
+    (admission,) = await run.admit([ToolCall("1", "plain", "{}")])
+    assert (admission.policy, admission.rule) == ("off", RULE)
+    assert not await run.offered()
 
 
 @pytest.mark.django_db(transaction=True)

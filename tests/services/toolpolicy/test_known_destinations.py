@@ -14,7 +14,7 @@ from assistant.core.toolcalls.protocols import Admission
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import ReadText, for_model
-from assistant.models import Assistant, Membership, Provider, Tenant
+from assistant.models import Membership, Provider, Tenant
 from assistant.models import Message as MessageRow
 from assistant.services.runs.input.page_context import Page
 from assistant.services.runs.opening.open_run import open_run
@@ -177,14 +177,8 @@ async def test_a_destination_is_known_by_a_true_alone(
     assert "write_to" in caplog.text and "known_destination" in caplog.text
 
 
-@pytest.mark.parametrize("delegates", [False, True])
-async def test_a_run_asks_with_its_own_context(
-    cast: Cast, alice_member: Member, provider: Provider, delegates: bool
-) -> None:
+async def test_a_run_asks_with_its_own_context(cast: Cast, alice_member: Member, provider: Provider) -> None:
     def plan() -> Plan:
-        if delegates:
-            helper = Assistant.objects.create(tenant=cast.acme, slug="helper", name="Helper")
-            cast.support.delegates.add(helper)
         opened = begin(alice_member, uuid.uuid4())
         assert opened.setup is not None
         return plan_of(key=opened.key, setup=opened.setup, member=alice_member)

@@ -20,6 +20,7 @@ from assistant.testing import ChatTester, answer_with
 from assistant.toolkit import Registry, ToolContext, tool
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
@@ -106,7 +107,7 @@ def test_tools_of_a_server_that_is_away_may_be_named_and_those_of_another_tenant
 
 
 def test_assistants_may_be_named_where_they_are_asked(cast: Cast) -> None:
-    cast.support.delegates.add(make_assistant(cast.acme, "expert"))
+    let_ask(cast.support, make_assistant(cast.acme, "expert"))
     make_assistant(cast.globex, "stranger")
     assert refusal(cast, "ask_expert") == refusal(cast, "ask_expert", is_visitor=True) == ""
     assert "is 'ask_expert' meant?" in refusal(cast, "ask_expart")

@@ -65,7 +65,7 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
 
 
 def bundle_of_assistant(*, assistant: Assistant) -> Bundle:
-    """Return the configuration of one assistant: its row, published prompt, switches, delegates' names; what apps add.
+    """Return the configuration of one assistant: its row, published prompt and switches; what apps add.
 
     Raises:
         BundleError: as `bundle_of_tenant` does.
@@ -89,7 +89,7 @@ def text_of(bundle: Bundle) -> str:
 
 def read_assistants(tenant: Tenant) -> QuerySet[Assistant]:
     """Return a tenant's assistants with what `assistant_part` needs, by their slugs."""
-    rows = with_prompt(Assistant.objects.filter(tenant=tenant)).prefetch_related("delegates")
+    rows = with_prompt(Assistant.objects.filter(tenant=tenant))
     keys = ("provider__api_key", "fallback_provider__api_key", "tenant__default_provider__api_key")
     return (
         rows.select_related("provider", "fallback_provider", "tenant__default_provider").defer(*keys).order_by("slug")
@@ -102,7 +102,6 @@ def assistant_part(row: Assistant, switches: Iterable[ToolSetting]) -> Assistant
         slug=row.slug,
         provider=provider_name(row.provider),
         fallback_provider=provider_name(row.fallback_provider),
-        delegates=sorted(one.slug for one in row.delegates.all() if one.tenant_id == row.tenant_id),
         prompt=published_prompt(row),
         tools=_tools(switches, row.pk),
         **{name: getattr(row, name) for name in ASSISTANT_COLUMNS},

@@ -124,7 +124,7 @@ class DeclaredSettingsPart(Part):
 
 
 class DeclaredAssistantPart(Part):
-    """An assistant with its published prompt, its switches and the slugs of those that it may ask."""
+    """An assistant with its published prompt and its switches."""
 
     slug: Slug
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -135,9 +135,7 @@ class DeclaredAssistantPart(Part):
     starters: list[str]
     translations: dict[str, Any] = {}
     extensions: Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(max_length=50)] = []
-    task_schema: dict[str, Any] | None
     answer_schema: dict[str, Any] | None
-    delegates: Annotated[list[Slug], Field(max_length=MAX_ASSISTANTS)]
     prompt: Annotated[str, StringConstraints(min_length=1)] | None
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)]
 
@@ -175,9 +173,7 @@ ASSISTANT_PROVIDERS = ("provider", "fallback_provider")
 TENANT_PROVIDERS = ("default_provider", "fallback_provider")
 # What is a column of `Assistant` and is compared as it is.
 ASSISTANT_COLUMNS = tuple(
-    name
-    for name in AssistantPart.model_fields
-    if name not in ("slug", *ASSISTANT_PROVIDERS, "delegates", "prompt", "tools")
+    name for name in AssistantPart.model_fields if name not in ("slug", *ASSISTANT_PROVIDERS, "prompt", "tools")
 )
 
 

@@ -1,4 +1,4 @@
-"""Imports assistants: their settings, published prompts, delegates and switches."""
+"""Imports assistants: their settings, published prompts and switches."""
 
 from __future__ import annotations
 
@@ -24,32 +24,23 @@ from assistant.services.assistants.welcome import read_translations
 def import_assistants(target: Target, parts: Sequence[AssistantPart], *, is_whole: bool) -> Iterator[Entry]:
     """Create and change assistants. `is_whole`: the bundle is a tenant's, so that others are only here."""
     stored = {row.slug: row for row in read_assistants(target.tenant)}
-    taken: list[tuple[AssistantPart, Assistant, bool, list[FieldChange]]] = []
     for part in parts:
         row: Any = stored.get(part.slug)
         is_new = row is None
         row = row or Assistant(tenant=target.tenant, slug=part.slug)
         try:
-            columns, problems = _set_columns(target, part, row, is_new)
+            of_columns, problems = _set_columns(target, part, row, is_new)
         except ValidationError as exc:
             yield refused("assistant", part.slug, exc)
             continue
         yield from problems
-        taken.append((part, row, is_new, columns))
-    # Delegates can be any of the assistants, new ones too.
-    slugs = {row.slug: row for row in (*stored.values(), *(row for _part, row, *_rest in taken))}
-    for part, row, is_new, of_columns in taken:
-        found, missing = _delegates(part, slugs)
         of_prompt: list[FieldChange] = []
         try:
             of_prompt = _publish(target, part, row)
         except UnknownVariables as exc:
             yield refused("assistant", part.slug, exc)
-        changes = (*of_columns, *of_prompt, *_set_delegates(row, found, is_new))
+        changes = (*of_columns, *of_prompt)
         yield Entry(kind_of(changes, is_new=is_new), "assistant", part.slug, changes)
-        if missing:
-            reason = _("There are no such assistants that it may ask: %(names)s.") % {"names": ", ".join(missing)}
-            yield refused("assistant", part.slug, reason)
         yield from import_tools(target, row, part.tools, is_whole=True)
     if is_whole:
         named = {part.slug for part in parts}
@@ -65,11 +56,10 @@ def _set_columns(
         raise ValidationError(_("It has more than %(number)d starter prompts.") % {"number": MAX_STARTERS})
     # A bundle of an older version lacks the newer columns, which stay as they are.
     values = {name: getattr(part, name) for name in ASSISTANT_COLUMNS if name in part.model_fields_set}
-    for name in ("task_schema", "answer_schema"):
-        try:
-            values[name] = read_schema(values[name]) if values[name] else None
-        except ValueError as exc:
-            raise ValidationError(f"{name}: {exc}") from None
+    try:
+        values["answer_schema"] = read_schema(values["answer_schema"]) if values["answer_schema"] else None
+    except ValueError as exc:
+        raise ValidationError(f"answer_schema: {exc}") from None
     if "translations" in values:
         try:
             values["translations"] = read_translations(values["translations"])
@@ -100,18 +90,3 @@ def _publish(target: Target, part: AssistantPart, row: Assistant) -> list[FieldC
         version = draft_prompt(assistant=row, text=part.prompt, note=_("Imported from a bundle"), actor=target.actor)
         publish_prompt(version=version, actor=target.actor)
     return [FieldChange("prompt", published, part.prompt)]
-
-
-def _delegates(part: AssistantPart, rows: dict[str, Assistant]) -> tuple[list[Assistant], list[str]]:
-    """Return the assistants that this one may ask, and the slugs of those that there are not. None may ask itself."""
-    wanted = sorted(set(part.delegates) - {part.slug})
-    return [rows[slug] for slug in wanted if slug in rows], [slug for slug in wanted if slug not in rows]
-
-
-def _set_delegates(row: Assistant, delegates: list[Assistant], is_new: bool) -> list[FieldChange]:
-    old = [] if is_new else sorted(one.slug for one in row.delegates.all())
-    new = [one.slug for one in delegates]
-    if old == new:
-        return []
-    row.delegates.set(delegates)
-    return [FieldChange("delegates", old, new)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -30,6 +30,14 @@ from assistant.services.toolpolicy.switch_changes import set_switch
 
 # What a copy takes from the other tenant's row.
 _COPIED = ("ends_runs_on_tool_failure", "after_untrusted", "trusts_documents")
+
+
+_copied_by_apps: list[Callable[[Tenant, Mapping[int, Assistant]], None]] = []
+
+
+def copy_with(function: Callable[[Tenant, Mapping[int, Assistant]], None]) -> None:
+    """Have an app copy its rows of a tenant. It is given that tenant, and the copies of its assistants by their ids."""
+    _copied_by_apps.append(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,8 @@ def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: st
             _copied(row, tenant=tenant).save()
     _copy_limits(source, tenant)
     copies = {old.pk: _copy_assistant(old, tenant, actor) for old in _assistants(source)}
-    for old in _assistants(source):
-        copies[old.pk].delegates.set([copies[one.pk] for one in old.delegates.all() if one.pk in copies])
+    for copy in _copied_by_apps:
+        copy(source, copies)
     _copy_switches(source, tenant, copies)
     counts = {"assistants": len(copies), "tools": ToolSetting.objects.filter(tenant=tenant).count()}
     details = {"from": source.slug, **counts}
@@ -118,11 +126,7 @@ def _add_tenant(tenant: Tenant, owner: str, actor: audit_trail.Actor, **details:
 
 
 def _assistants(source: Tenant) -> models.QuerySet[Assistant]:
-    return (
-        Assistant.objects.filter(tenant=source)
-        .select_related("provider", "fallback_provider")
-        .prefetch_related("delegates")
-    )
+    return Assistant.objects.filter(tenant=source).select_related("provider", "fallback_provider")
 
 
 def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) -> Assistant:

@@ -11,8 +11,11 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
 from assistant.models.assistants import EXTENSIONS_OF_NEW_ASSISTANTS
+from assistant.services.assistants.additions import ANNOTATIONS
 
 if TYPE_CHECKING:
+    from django.db.models.expressions import BaseExpression
+
     from assistant.models import Assistant
     from assistant.services.run_key import RunKey
     from assistant.services.runs.extensions.run_extension import RunExtension
@@ -59,6 +62,21 @@ def add_run_extension(
 def add_tenant_extension(name: str, *, make: str) -> None:
     """Let an extension act in all runs of those tenants whose `extensions` name it, and of all with `DEBUG`."""
     _added[name] = AddedExtension(name, "", make)
+
+
+# Dotted names of functions of the run, its assistant and its setup, by the annotations of assistants that let them act.
+FIRST_EXTENSIONS: dict[str, str] = {}
+
+
+def add_first_extension(name: str, *, acts_if: BaseExpression, make: str) -> None:
+    """Let an extension act, before those of the core and of other apps, in the runs of assistants of which this is so.
+
+    Args:
+        acts_if: an expression of an assistant's row, which is read with it.
+        make: the dotted name of a function of the run, its assistant and its setup that returns extensions.
+    """
+    ANNOTATIONS[f"extended_by_{name}"] = acts_if
+    FIRST_EXTENSIONS[f"extended_by_{name}"] = make
 
 
 def extension_choices() -> list[tuple[str, str | Promise]]:

@@ -48,10 +48,12 @@ class RunExtension(ShippedExtension[State]):
 
     Attributes:
         run_hooks: which hooks of a stored run a subclass overrides; the others are not called.
+        is_configured: whether the run's configuration, which is kept, names it.
         acts_in_turn: whether it overrides hooks of the turn too.
     """
 
     run_hooks: frozenset[str] = frozenset()
+    is_configured: bool = False
     acts_in_turn: bool = False
 
     def __init_subclass__(cls) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from assistant.core.toolcalls.call_settings import NOBODY, Questions
 from assistant.core.values.history_window import estimate
 from assistant.models import Assistant
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
-from assistant.services.runs.extensions.added import added_extensions
+from assistant.services.runs.extensions.added import FIRST_EXTENSIONS, added_extensions
 from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.extensions.client_tools import ClientTools
@@ -22,7 +23,6 @@ from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.runs.extensions.sub_agents import SubAgents
 from assistant.services.runs.extensions.summaries import ADDED_BY_RUN, SUMMARISE_ABOVE, Summaries
 from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
 from assistant.services.runs.extensions.typed_answers import TypedAnswers
@@ -57,8 +57,9 @@ def extensions_of(  # noqa: PLR0912 - one branch an extension
     found: list[RunExtension[Any]] = [CitedPassages()]
     if setup.answering.fallback is not None:
         found.append(FallbackModels(setup.answering.fallback))
-    if getattr(assistant, "has_delegates"):  # noqa: B009 - an annotation the type does not know
-        found.append(SubAgents(key, setup.allowed_tools, setup.answering.soft))
+    for annotation, make in FIRST_EXTENSIONS.items():
+        if getattr(assistant, annotation):
+            found += import_string(make)(key, assistant, setup)
     if client_tools:
         found.append(ClientTools(client_tools))
     if tools_off:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 
 from assistant.core.values.limits import Allowance
-from assistant.models import Assistant, Message, Run
+from assistant.models import Message, Run
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import recent_messages
@@ -32,7 +32,7 @@ from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.tenancy.row_scope import tenant_scope
-from assistant.services.toolpolicy.titles import tool_name_of
+from assistant.services.toolpolicy.tools_of_runs import titles_of_added
 
 
 class CannotReopen(Refused):
@@ -152,7 +152,6 @@ def _allowances(key: RunKey, setup: RunSetup) -> tuple[Allowance, ...]:
 
 def _interrupted(key: RunKey, setup: RunSetup) -> tuple[InterruptedCalls, ...]:
     tools = {entry.tool.name: entry.tool for entry in setup.tools}
-    slugs = Assistant.objects.filter(tenant_id=key.tenant_id).values_list("slug", flat=True)
-    delegates = {tool_name_of(slug) for slug in slugs} - tools.keys()
+    delegates = titles_of_added(tenant_id=key.tenant_id).keys() - tools.keys()
     found = interrupted_calls(key=key, quotas=setup.quotas, tools=tools, delegates=delegates)
     return (found,) if found.repeatable or found.doubtful else ()

@@ -27,6 +27,7 @@ from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.toolpolicy import catalogue
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import asked_by, let_ask
 from tests.factories import make_assistant, make_provider, switch_tool
 
 PAGE = "/admin/assistant/tenant/add/"
@@ -132,7 +133,7 @@ def full_acme(cast: Cast) -> None:
     expert = make_assistant(cast.acme, "expert", prompt="You know more.", provider=own, max_rounds=3)
     cast.support.provider = house
     cast.support.save()
-    cast.support.delegates.add(expert)
+    let_ask(cast.support, expert)
     Tenant.objects.filter(pk=cast.acme.pk).update(after_untrusted="off", default_provider=own)
     switch_tool(cast.acme, "calculate")
     secret = switch_tool(cast.acme, "get_weather", "ask", assistant=expert)
@@ -150,7 +151,7 @@ def test_a_copy_has_the_configuration_of_another_tenant(root: Client, cast: Cast
     full_acme(cast)
     copy = make(root, copy_of="acme", prompt="", tools=[])
     support, expert = (Assistant.objects.get(tenant=copy, slug=slug) for slug in ("support", "expert"))
-    assert (expert.max_rounds, list(support.delegates.all())) == (3, [expert])
+    assert (expert.max_rounds, asked_by(support)) == (3, [expert])
     texts = PromptVersion.objects.filter(assistant__tenant=copy, status="published").order_by("text")
     assert list(texts.values_list("text", flat=True)) == ["You are Acme's support assistant.", "You know more."]
     settings = ToolSetting.objects.filter(tenant=copy).order_by("tool")
@@ -195,4 +196,4 @@ def test_a_copy_leaves_the_other_tenant_as_it_is(root: Client, cast: Cast) -> No
         list(Assistant.objects.filter(tenant=cast.acme).values()), list(cast.acme.tool_settings.values()),
     )  # fmt: skip
     expert = Assistant.objects.get(tenant=cast.acme, slug="expert")
-    assert list(cast.support.delegates.all()) == [expert]
+    assert asked_by(cast.support) == [expert]

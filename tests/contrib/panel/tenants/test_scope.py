@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -14,7 +12,7 @@ from assistant.services.assistants.configuration import LIMIT_COLUMNS
 from assistant.toolkit.bounded_json import MAX_DEPTH
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
-from tests.factories import make_assistant, make_provider, make_tenant
+from tests.factories import make_provider, make_tenant
 
 ADD_MEMBER = "/admin/assistant/membership/add/"
 
@@ -22,7 +20,7 @@ ADD_MEMBER = "/admin/assistant/membership/add/"
 def new_assistant(**fields: object) -> dict[str, object]:
     limits = {**dict.fromkeys(LIMIT_COLUMNS.values(), 1), "history_tokens": 100, "history_messages": 0}
     empty = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
-    forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings") for k, v in empty.items()}
+    forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings", "delegation") for k, v in empty.items()}
     return {"name": "Sales", "slug": "sales", "is_active": "on", **limits, **forms, **fields}
 
 
@@ -49,20 +47,6 @@ def test_too_deeply_nested_json_is_a_form_error(amys: Client, cast: Cast, levels
     answer = amys.post("/admin/assistant/assistant/add/", data)
     assert "Enter a valid JSON." in answer.content.decode()
     assert not Assistant.objects.filter(slug="sales").exists()
-
-
-def test_delegates_are_checkboxes_of_the_tenants_other_assistants(root: Client, cast: Cast) -> None:
-    expert = make_assistant(cast.acme, "expert", name="The expert")
-    address = f"/admin/assistant/assistant/{cast.support.pk}/change/"
-    page = root.get(address).content.decode()
-    boxes = re.findall(r'<input type="checkbox" name="delegates" value="(\d+)"', page)
-    assert boxes == [str(expert.pk)]
-    form = new_assistant(tenant=cast.acme.pk, slug="support", delegates=[expert.pk])
-    assert root.post(address, form).status_code == 302
-    assert list(cast.support.delegates.all()) == [expert]
-    for other in (cast.rival_support, cast.support):
-        assert root.post(address, {**form, "delegates": [other.pk]}).status_code == 200
-    assert list(cast.support.delegates.all()) == [expert]
 
 
 def test_an_admin_cannot_create_an_assistant_in_another_tenant(amys: Client, cast: Cast) -> None:

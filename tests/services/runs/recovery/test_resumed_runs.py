@@ -31,6 +31,7 @@ from assistant.services.runs.recovery import dead_runs
 from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
+from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, make_message, make_run, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.runs.recovery.dead_runs import TEXT, begin_call, call_of, leave_run
@@ -214,7 +215,7 @@ async def test_another_assistant_is_asked_again_if_it_has_changed_nothing(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, heir: Heir, inner: str, is_repeated: bool
 ) -> None:
     expert = await sync_to_async(make_assistant)(cast.acme, "expert")
-    await cast.support.delegates.aadd(expert)
+    await sync_to_async(let_ask)(cast.support, expert)
     fake_provider.reply("Noon.")
     fake_provider.reply("The expert says noon.")
     run = await left(cast, heir, call_of("ask_expert", '{"task": "What time is it?"}'))

@@ -23,7 +23,7 @@ from assistant.models import Assistant
 
 # The groups of the settings, each with the titles of the parts of the plain page that it holds.
 _GROUPS: dict[str | Promise, tuple[str | Promise, ...]] = {
-    _("Answers"): (_("Model"), _("Delegates"), _("Additions")),
+    _("Answers"): (_("Model"), _("Additions")),
     _("In the chat"): (_("Welcome"), _("Welcome in other languages")),
     _("Limits and programs"): (_("Limits of one run"), _("Clients"), _("Advanced")),
 }

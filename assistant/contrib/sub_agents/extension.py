@@ -5,12 +5,15 @@ The called assistant works for the same member, and the same policy function dec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from assistant.client.agents import Agent
+from assistant.contrib.sub_agents.models import Delegation
+from assistant.contrib.sub_agents.names import tool_name_of
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
-from assistant.core.turn.agents import Agent
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.settings import AssistantSettings
@@ -25,8 +28,8 @@ from assistant.services.db.threads import in_database_with_retry
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.fallback_models import fallback_model
 from assistant.services.runs.extensions.run_extension import RunExtension
+from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.toolcalls.interceptors import with_interceptors
-from assistant.services.toolpolicy.titles import tool_name_of
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
@@ -46,6 +49,7 @@ class Delegate:
     settings: AssistantSettings
     tenant_slug: str
     fallback: ProviderChoice | None = None
+    task_schema: Mapping[str, Any] | None = None
 
 
 def delegates_of(
@@ -58,8 +62,10 @@ def delegates_of(
     Args:
         soft: what answers in place of what each would choose; None below the tenant's soft threshold of cost.
     """
-    assistants = Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True)
-    rows = list(with_prompt(assistants.order_by("slug")))
+    assistants = Assistant.objects.filter(
+        tenant_id=tenant_id, delegators__tenant_id=tenant_id, delegators__assistant_id=assistant_id, is_active=True
+    )
+    rows = list(with_prompt(assistants.order_by("slug")).select_related("delegation"))
     if not rows:
         return []
     # Slugs that differ only in dashes and underscores have the same tool name; the first one is used.
@@ -70,6 +76,8 @@ def delegates_of(
 
 def _delegate(row: Assistant, tool_name: str, values: PromptValues, soft: SoftModel | None) -> Delegate:
     own = choose_provider(row)
+    # There is no such attribute where the assistant has no row.
+    delegation: Delegation | None = getattr(row, "delegation", None)
     provider = own if soft is None else soft.instead_of(own, row)
     return Delegate(
         assistant_id=row.pk,
@@ -82,6 +90,7 @@ def _delegate(row: Assistant, tool_name: str, values: PromptValues, soft: SoftMo
         settings=settings_of(row, provider),
         tenant_slug=row.tenant.slug,
         fallback=fallback_of(assistant=row, choice=provider, own=own),
+        task_schema=None if delegation is None else delegation.task_schema,
     )
 
 
@@ -93,6 +102,7 @@ class SubAgents(RunExtension[None]):
         narrowing, soft: as for `DelegatingToolset`.
     """
 
+    is_configured = True
     key: RunKey
     narrowing: Collection[str] | None
     soft: SoftModel | None
@@ -108,6 +118,11 @@ class SubAgents(RunExtension[None]):
             soft=self.soft,
         )
         return replace(plan, toolset=toolset)
+
+
+def sub_agents(key: RunKey, assistant: Assistant, setup: RunSetup) -> tuple[SubAgents, ...]:
+    """Return the extension of the runs of an assistant that may ask others."""
+    return (SubAgents(key, setup.allowed_tools, setup.answering.soft),)
 
 
 class DelegatingToolset:
@@ -186,7 +201,7 @@ class DelegatingToolset:
             ),
             system=row.prompt,
             settings=row.settings,
-            input_type=row.settings.task_schema,
+            input_type=row.task_schema,
             output_type=row.settings.answer_schema,
             title=row.name,
             slug=row.slug,

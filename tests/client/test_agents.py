@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from assistant.client.agents import Agent
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored, to_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, RunTakenOver, ToolOutcome
-from assistant.core.turn.agents import Agent
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings

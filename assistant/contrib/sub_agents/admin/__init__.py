@@ -1,0 +1,1 @@
+"""Which assistants an assistant may ask: a part of its page."""
