@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from assistant.providers.google.model import GoogleModel
     from assistant.providers.openai import OpenAIModel
     from assistant.providers.responses import ResponsesModel
-    from assistant.providers.scripted import ScriptedModel
     from assistant.providers.web_search import provider_web_search
+    from assistant.testing.scripted import ScriptedModel
 
 __all__ = [
     "AnthropicModel",
@@ -32,7 +32,7 @@ _MODULES = {
     "GoogleModel": "assistant.providers.google.model",
     "OpenAIModel": "assistant.providers.openai",
     "ResponsesModel": "assistant.providers.responses",
-    "ScriptedModel": "assistant.providers.scripted",
+    "ScriptedModel": "assistant.testing.scripted",
     "provider_web_search": "assistant.providers.web_search",
 }
 

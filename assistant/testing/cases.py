@@ -7,11 +7,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from assistant.providers.scripted import ScriptedModel, Turn
 from assistant.testing.cassettes import Cassette
 from assistant.testing.chat import ChatTester
 from assistant.testing.database import share_connections
 from assistant.testing.models import answer_with
+from assistant.testing.scripted import ScriptedModel, Turn
 
 
 class AssistantTestMixin(unittest.TestCase):

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from assistant.providers.scripted import ScriptedModel
 from assistant.testing.cassettes import Cassette
 from assistant.testing.chat import ChatTester
 from assistant.testing.database import share_connections
 from assistant.testing.models import answer_with
+from assistant.testing.scripted import ScriptedModel
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, RunTak
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import TenantInfo, Tool, ToolContext, tool
 from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script
 

@@ -23,7 +23,7 @@ from assistant.client.value_keys import key_of
 from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.values.messages import ToolCall
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, current_context, tool, tools_of
 from tests.core.scripted_turns import run_script
 

@@ -18,7 +18,7 @@ from assistant.core.turn.loop import Plan, run_turn
 from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
 from assistant.core.values.messages import Message, ToolCall, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
-from assistant.providers.scripted import ScriptedModel, Turn
+from assistant.testing.scripted import ScriptedModel, Turn
 from assistant.toolkit import Media, Tool
 from tests.agui import check_run
 

@@ -52,7 +52,7 @@ from assistant.toolkit.carried_context import attach_parent, trace_headers
 assert attach_parent([(b"traceparent", b"00-1-2-01")]) is None and trace_headers() == {{}}
 import asyncio
 from assistant.client import ChatClient
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import tool
 

@@ -19,9 +19,9 @@ from django.core.handlers.asgi import ASGIHandler
 from assistant.client import ChatClient
 from assistant.core.values.messages import ToolCall
 from assistant.models import Provider
-from assistant.providers.scripted import ScriptedModel
 from assistant.routing import with_assistant
 from assistant.testing.asgi_client import ORIGIN, LoopThread, WebSocket
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import tool
 from tests.api.calling import key_of
 from tests.base import Cast

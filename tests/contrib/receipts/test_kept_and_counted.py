@@ -16,13 +16,13 @@ from assistant.contrib.receipts.services import tying
 from assistant.contrib.receipts.services.reading import shown_receipts
 from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.models import Assistant, Conversation, Retention, Run, Tenant
-from assistant.providers.scripted import ScriptedModel
 from assistant.services.conversations.conversations import delete_conversation
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit.registry import Registry
 from tests.base import Cast
 from tests.contrib.receipts.test_receipts import fails, get_parcel, parcel

@@ -18,7 +18,6 @@ from assistant.contrib.shares.links import share_conversation
 from assistant.core.values.events import Custom, RunStarted, TextMessageContent, TextMessageEnd, TextMessageStart
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Conversation, Document, Run
-from assistant.providers.scripted import ScriptedModel
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, ThreadLog
 from assistant.services.knowledge.documents import add_document
@@ -29,6 +28,7 @@ from assistant.services.runs.reading.thread_snapshot import ThreadState, build_s
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import tool
 from assistant.toolkit.registry import Registry
 from tests.base import Cast

@@ -21,12 +21,12 @@ from assistant.contrib.receipts.services.telling import annotations_of, note_of
 from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Reply, ToolCall
 from assistant.models import Assistant, Document, Run
-from assistant.providers.scripted import ScriptedModel
 from assistant.services.knowledge.documents import add_document
 from assistant.services.runs.reading.answer_details import answer_details
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.testing import ChatTester, answer_with
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import ToolError, tool
 from assistant.toolkit.registry import Registry
 from tests.base import Cast

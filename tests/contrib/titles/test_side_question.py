@@ -15,7 +15,7 @@ from assistant.contrib.titles.side_question import (
     read_side_answer,
 )
 from assistant.core.values.messages import Usage
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 
 
 async def asked(model: ScriptedModel, *, answer: str = "Fine.", sources: tuple[str, ...] = ()) -> SideAnswer:

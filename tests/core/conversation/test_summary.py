@@ -8,7 +8,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values.history_window import CLEARED, clear_results, estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.core.values.untrusted import HEADING
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import tool
 from tests.core.scripted_turns import check_history, run_script
 

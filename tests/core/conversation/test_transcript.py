@@ -13,7 +13,7 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message, ToolCall, Usage
-from assistant.providers.scripted import Turn
+from assistant.testing.scripted import Turn
 from assistant.toolkit import tool
 from tests.core.scripted_turns import plan_for
 

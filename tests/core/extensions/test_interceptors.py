@@ -12,7 +12,7 @@ from assistant.client.tool_interceptors import Redact, log_calls
 from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation
 from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import run_script
 

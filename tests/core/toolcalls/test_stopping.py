@@ -17,7 +17,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.messages import ToolCall
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import plan_for, run_script
 from tests.core.toolcalls.test_late_calls import LateEndJournal

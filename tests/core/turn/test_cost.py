@@ -11,7 +11,7 @@ from typing import Any
 from assistant.client import ChatClient
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import tool
 
 # Calls of Python functions, and resumptions of generators, for one streamed delta on its way to a caller.

@@ -17,7 +17,7 @@ from assistant.core.toolcalls.protocols import FixedToolset, ToolOutcome
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.error_sentences import failure
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
 from assistant.toolkit.logs import ContextFilter, run_log_context
 from tests.core.scripted_turns import MemoryJournal, run_script

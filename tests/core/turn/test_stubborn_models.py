@@ -26,7 +26,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.events import RunError
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, Reply
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from tests.core.scripted_turns import plan_for
 
 GRACE = 0.05

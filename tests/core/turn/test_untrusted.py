@@ -24,7 +24,7 @@ from assistant.core.values.untrusted import (
     named,
     sources_of,
 )
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import ToolContext, ToolError, tool
 from tests.core.scripted_turns import USER, run_script
 

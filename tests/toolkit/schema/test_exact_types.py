@@ -24,7 +24,7 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from assistant.client import ChatClient, Decision, ToolCall
 from assistant.core.llm.typed_output import InvalidOutput, OutputType
-from assistant.providers.scripted import ScriptedModel
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import InvalidArguments, Tool, tool
 
 

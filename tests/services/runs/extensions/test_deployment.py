@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.client import Extension, ExtensionRun, Message
-from assistant.providers.scripted import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED, add_extension
 from assistant.testing import ChatTester, answer_with
+from assistant.testing.scripted import ScriptedModel
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 
