@@ -17,6 +17,7 @@ from django.template.backends.django import DjangoTemplates
 from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
 
+from assistant.contrib.panel import in_base
 from assistant.contrib.panel.site import PanelSite
 
 NAME = "assistant_panel"
@@ -24,6 +25,7 @@ NAME = "assistant_panel"
 _OF_SITE = (
     *("account_links", "available_apps", "has_permission", "is_control_panel", "is_nav_sidebar_enabled"),
     *("panel", "site_header", "site_title", "site_url"),
+    "framed_below",
 )
 _PROCESSORS = (
     "django.template.context_processors.request",
@@ -60,7 +62,7 @@ class MountedPanel(PanelSite):
     """The control panel, mounted by `include("assistant.contrib.panel.panel_urls")`.
 
     Members sign in where the project says (`LOGIN_URL`). Superusers and who administers a tenant may come in, without
-    `is_staff`.
+    `is_staff`. With `ASSISTANT_BASE_TEMPLATE` its pages are shown inside that template, in a frame.
     """
 
     def __init__(self) -> None:
@@ -101,15 +103,21 @@ class MountedPanel(PanelSite):
         @wraps(checked)
         def show(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             with shown_at(self.name):
+                if in_base.is_framed(request) and not self.has_permission(request):
+                    return in_base.way_out(request)
+                if in_base.is_around(request) and self.has_permission(request):
+                    return in_base.page_around(request)
                 answer: HttpResponseBase = checked(request, *args, **kwargs)
                 if isinstance(answer, SimpleTemplateResponse):
                     own = self.each_context(request) | {"app_list": self.get_app_list(request)}
+                    if in_base.is_framed(request):
+                        own["framed_below"] = in_base.root(self.name)
                     given = answer.context_data or {}
                     names = _OF_SITE if given.get("app_label") or "app_list" not in given else (*_OF_SITE, "app_list")
-                    answer.context_data = {**given, **{name: own[name] for name in names}}
+                    answer.context_data = {**given, **{name: own[name] for name in names if name in own}}
                     answer.resolve_template = _resolved  # type: ignore[method-assign]  # of this answer alone
                     # Again, where a view has rendered it already, with the templates of the project.
                     answer.content = answer.rendered_content
-                return answer
+                return in_base.for_frame(answer) if in_base.is_framed(request) else in_base.for_either(answer)
 
         return show
