@@ -55,6 +55,8 @@ FIXED: Mapping[str, Any] = {
             "agent": "",
         }
     ],
+    "assistant_insights.WarningSettings.percentages": [50],
+    "assistant_insights.WarningSettings.emails": [f"{CANARY}@example.com"],
     "assistant_invitations.Invitation.accepted_at": None,
     "assistant_invitations.Invitation.accepted_by": None,
     "assistant_invitations.Invitation.revoked_at": None,
