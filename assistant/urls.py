@@ -15,6 +15,7 @@ from assistant.pages import (
     account,
     chat,
     conversation_list,
+    own_data,
     passwords,
     sign_in,
 )
@@ -31,6 +32,7 @@ _pages = [
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
+    path("t/<slug:tenant>/own-data/", own_data.own_data, name="own-data"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", sign_in.SignOutView.as_view(), name="logout"),
     path("accounts/settings/", account.account, name="account"),

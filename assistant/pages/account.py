@@ -21,9 +21,13 @@ from assistant.pages import member_links
 from assistant.pages.added_parts import parts_of
 from assistant.pages.added_settings import forms_of
 from assistant.pages.base_template import render_page
+from assistant.pages.members import TENANT_IN_SESSION, MemberRequest, member_at, user_id
+from assistant.pages.shell import render_in_shell
 from assistant.pages.sign_in import OwnPasswordView
 from assistant.pages.signed_in import signed_in
 from assistant.services.signin.sign_in_page import is_sign_in_ours
+from assistant.services.tenancy.authentication import AccessDenied
+from assistant.services.tenancy.members import memberships_of
 from assistant.services.tenancy.person_settings import languages, set_theme
 
 
@@ -69,7 +73,27 @@ def account(request: HttpRequest) -> HttpResponse:
         "has_password": user.has_usable_password(),
         **parts_of("account", request),
     }
-    return render_page(request, "assistant/accounts/account.html", context)
+    page = _in_a_tenant(request)
+    if page is None:
+        return render_page(
+            request, "assistant/accounts/account.html", {"base": "assistant/accounts/page.html", **context}
+        )
+    return render_in_shell(
+        page, "assistant/accounts/account.html", {"base": "assistant/accounts/in_shell.html", **context}
+    )
+
+
+def _in_a_tenant(request: HttpRequest) -> MemberRequest | None:
+    """Return a request of a member: of the tenant whose chat the person had open last, or of their first; else None."""
+    slugs = [membership.tenant.slug for membership in memberships_of(user_id=user_id(request))]
+    last = request.session.get(TENANT_IN_SESSION)
+    if not slugs:
+        return None
+    try:
+        member = member_at(request, last if last in slugs else slugs[0])
+    except AccessDenied:
+        return None
+    return MemberRequest(member, request)
 
 
 @require_POST

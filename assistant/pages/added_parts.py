@@ -1,4 +1,4 @@
-"""What optional apps add to pages of people: to the sign-in page, the account's page and the beginning of a chat."""
+"""What optional apps add to pages of people: to the sign-in page, the account's pages and the beginning of a chat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.http import HttpRequest
 
-Place = Literal["sign-in", "account", "welcome"]
+Place = Literal["sign-in", "account", "own-data", "welcome"]
 Context = Callable[[HttpRequest], Mapping[str, Any] | None]
 
 
@@ -20,7 +20,7 @@ class Part:
     context: Context
 
 
-_parts: dict[Place, list[Part]] = {"sign-in": [], "account": [], "welcome": []}
+_parts: dict[Place, list[Part]] = {"sign-in": [], "account": [], "own-data": [], "welcome": []}
 
 
 def add_part(place: Place, template: str, *, context: Context) -> None:

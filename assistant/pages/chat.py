@@ -19,7 +19,7 @@ from assistant.pages import conversation_menu
 from assistant.pages.added_parts import parts_of
 from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import sidebar_context
-from assistant.pages.members import MemberRequest, for_members, user_id
+from assistant.pages.members import TENANT_IN_SESSION, MemberRequest, for_members, user_id
 from assistant.pages.signed_in import signed_in
 from assistant.services import composer_parts
 from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_notice
@@ -37,8 +37,6 @@ from assistant.services.files.limits import attachment_limits
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
 from assistant.services.tenancy.audience import Fact, audience_of, is_told
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
-
-TENANT_IN_SESSION = "tenant"
 
 
 @require_safe

@@ -18,6 +18,8 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import OF_SESSIONS
 from assistant.toolkit.context import UserId
 
+# The key of the session under which the tenant is kept whose chat was open last.
+TENANT_IN_SESSION = "tenant"
 PAGES = Door(frozenset({CredentialKind.SESSION}))
 
 
@@ -36,20 +38,25 @@ def user_id(request: HttpRequest) -> UserId:
     return pk
 
 
+def member_at(request: HttpRequest, tenant: str) -> Member:
+    """Return the member that a signed-in person is at a tenant. Raises `AccessDenied` if they are none."""
+    # Django's middleware has checked the CSRF token.
+    session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
+    return admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant).member
+
+
 def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
     """Require a signed-in member of the tenant. Other users get 404, as for a tenant that does not exist."""
 
     @never_cache
     @signed_in
     def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
-        # Django's middleware has checked the CSRF token.
-        session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
         try:
-            caller = admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant)
+            member = member_at(request, tenant)
         except AccessDenied as denied:
             raise Http404 from denied
         if "thread" in values:
-            values["thread"] = own_row(member=caller.member, conversation_id=values["thread"])
-        return view(MemberRequest(caller.member, request), **values)
+            values["thread"] = own_row(member=member, conversation_id=values["thread"])
+        return view(MemberRequest(member, request), **values)
 
     return checked

@@ -7,8 +7,10 @@ import uuid
 from django.http import Http404, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from assistant.contrib.conversation_exports.archive import archived
 from assistant.contrib.conversation_exports.export import as_json, as_markdown
 from assistant.contrib.conversation_exports.imports import MAX_IMPORT_BYTES, ImportRefused, import_conversation
 from assistant.pages.members import MemberRequest, for_members
@@ -31,6 +33,18 @@ def export(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
         kind = "md"
     name = slugify(conversation.title)[:60].strip("-") or str(thread)
     answer["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    return answer
+
+
+@require_POST
+@for_members
+def export_all(page: MemberRequest) -> HttpResponse:
+    """Download the member's conversations as a ZIP archive of JSON files; 400 if there are none."""
+    archive, count = archived(member=page.member)
+    if not count:
+        return HttpResponse(_("You have no conversations here."), status=400)
+    answer = HttpResponse(archive, content_type="application/zip")
+    answer["Content-Disposition"] = f'attachment; filename="{page.member.tenant.slug}-conversations.zip"'
     return answer
 
 

@@ -9,6 +9,7 @@ from assistant.contrib.conversation_exports import api, pages
 
 urlpatterns = [
     path("t/<slug:tenant>/c/<uuid:thread>/export/", pages.export, name="export-conversation"),
+    path("t/<slug:tenant>/own-data/conversations.zip", pages.export_all, name="export-conversations"),
     path("t/<slug:tenant>/import/", pages.import_export, name="import-conversation"),
     path(OF_TENANT, include([tenant_path("conversations/<uuid:thread>/export/", api.Export)])),
 ]

@@ -21,8 +21,8 @@ from assistant.contrib.mcp_servers.services.member_credentials import (
     restore_own_credentials,
     set_own_credentials,
 )
-from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
+from assistant.pages.shell import render_in_shell
 
 NOT_YET = gettext_noop("Stored, but it does not work yet.")
 
@@ -31,8 +31,8 @@ NOT_YET = gettext_noop("Stored, but it does not work yet.")
 @for_members
 def connections(page: MemberRequest) -> HttpResponse:
     """List the servers that need a member's own credentials, and whether any are stored, without showing them."""
-    context = {"tenant": page.member.tenant, "connections": own_connections(member=page.member)}
-    return render_page(page.request, "assistant/mcp_servers/connections.html", context)
+    context = {"connections": own_connections(member=page.member)}
+    return render_in_shell(page, "assistant/mcp_servers/connections.html", context)
 
 
 @sensitive_post_parameters()

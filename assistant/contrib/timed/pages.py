@@ -18,8 +18,8 @@ from assistant.contrib.timed.services.schedules.schedules import (
     own_schedules,
     set_paused,
 )
-from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
+from assistant.pages.shell import render_in_shell
 
 # The newest schedules, and of each the newest moments.
 MAX_SHOWN, MAX_RUNS = 100, 5
@@ -36,8 +36,7 @@ def schedules(page: MemberRequest) -> HttpResponse:
     for run in ScheduleRun.objects.filter(tenant_id=page.member.tenant_id, schedule__in=rows)[:MAX_READ]:
         runs.setdefault(run.schedule_id, []).append(run)
     shown = [_shown(row, runs.get(row.pk, [])[:MAX_RUNS]) for row in rows]
-    context = {"tenant": page.member.tenant, "schedules": shown}
-    return render_page(page.request, "assistant/timed/schedules.html", context)
+    return render_in_shell(page, "assistant/timed/schedules.html", {"schedules": shown})
 
 
 def _shown(row: Schedule, runs: list[ScheduleRun]) -> dict[str, Any]:
