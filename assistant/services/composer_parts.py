@@ -30,7 +30,7 @@ added: list[ComposerPart] = []
 def add_to_composer(
     *,
     script: str,
-    url_name: str,
+    url_name: str = "",
     mark: str = "",
     key: str = "",
     query: str = "",
@@ -43,8 +43,8 @@ def add_to_composer(
         script: the static file of a module. Its default export is a class: `new Part({ box, form, url, headers, query,
             announce }, signal)`, with `element`, which stands before the box, `typed()`, called when it has been
             loaded, and `forwarded(text)`, which returns what is added to the `forwardedProps` of a message.
-        url_name: of the address of the REST API that it asks, which has the tenant, and the assistant unless
-            `has_assistant` is false.
+        url_name: of the address of the REST API that it asks, if it asks one; the address has the tenant, and the
+            assistant unless `has_assistant` is false.
         mark: a CSS selector; the part is loaded if the page has such an element.
         key: a character; it is loaded when one is typed.
         query: a parameter of the chat's address; it is loaded if the address has it.
@@ -69,6 +69,8 @@ def composer_parts(*, member: Member, assistant_slug: str) -> list[dict[str, Any
 
 
 def _address(part: ComposerPart, tenant: str, assistant: str) -> str:
+    if not part.url_name:
+        return ""
     if part.has_assistant:
         return api_url(part.url_name, tenant=tenant, assistant=assistant)
     return api_url(part.url_name, tenant=tenant)
