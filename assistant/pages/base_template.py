@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template, render_to_string
@@ -16,6 +17,8 @@ from django.utils.safestring import mark_safe
 
 BLOCKS = ("assistant_title", "assistant_head", "assistant_content")
 _PARTS = ("title", "head", "body_class", "body")
+# It adds some random bytes, and tokens of forms are masked anew in each page, so that sizes tell nothing of secrets.
+_gzip = GZipMiddleware(lambda request: HttpResponse())
 
 
 def render_page(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
@@ -24,7 +27,7 @@ def render_page(request: HttpRequest, template: str, context: Mapping[str, Any])
     It is rendered by itself first, so that neither the names of its blocks nor those in its context meet the host's.
     """
     if not settings.ASSISTANT_BASE_TEMPLATE:
-        return render(request, template, dict(context))
+        return render_packed(request, template, context)
     mark = secrets.token_hex()
     page = render_to_string(template, {**context, "assistant_mark": mark, "is_in_host": True}, request)
     # The template engine has escaped what needed it.
@@ -33,6 +36,13 @@ def render_page(request: HttpRequest, template: str, context: Mapping[str, Any])
         for name, part in zip(_PARTS, page.split(mark)[1::2], strict=True)
     }
     return render(request, "assistant/in_host.html", parts | {"base_template": settings.ASSISTANT_BASE_TEMPLATE})
+
+
+def render_packed(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
+    """Render a template of ours alone, compressed for clients that accept gzip."""
+    response = render(request, template, dict(context))
+    _gzip.process_response(request, response)
+    return response
 
 
 def problem_of_base_template() -> str:

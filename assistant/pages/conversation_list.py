@@ -6,11 +6,11 @@ import uuid
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Conversation
 from assistant.pages import conversation_menu, member_links
+from assistant.pages.base_template import render_packed
 from assistant.pages.members import MemberRequest, for_members
 from assistant.services.conversations.conversations import archive_conversation, pin_conversation
 from assistant.services.conversations.pagination import MAX_PAGE, InvalidCursor, conversation_page
@@ -89,7 +89,7 @@ def conversations(page: MemberRequest) -> HttpResponse:
         cursor=asked.get("after", ""),
         current=asked.get("current", ""),
     )
-    return render(page.request, "assistant/chat/conversations.html", context)
+    return render_packed(page.request, "assistant/chat/conversations.html", context)
 
 
 def _flag(request: HttpRequest) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -32,10 +34,35 @@ DARK, LIGHT = "rgb(23, 22, 20)", "rgb(251, 250, 247)"
 
 async def test_all_modules_are_fetched_at_once(page: Page) -> None:
     """On a slow line each level of imports that the page does not name costs a round trip."""
+    await page.wait_for_load_state("networkidle")
     fetched = await page.evaluate(FETCHED_MODULES)
     named = await page.evaluate("[...document.querySelectorAll('[rel=modulepreload]')].map(link => link.href)")
     assert len(named) == len(set(named)) > 25
-    assert set(fetched) == set(named)
+    # What the microphone of `dictation` needs comes after the page is there.
+    later = {name for name in fetched if "/dictation/" in name or name.endswith("/js/styles.js")}
+    assert set(fetched) - later == set(named)
+
+
+async def test_a_first_visit_is_small(alice_browser: Visitor, cast: Cast) -> None:
+    """With the 50 conversations that the list shows: the page itself, and all that it fetches, with headers."""
+    for number in range(50):
+        await sync_to_async(make_conversation)(cast.alice, cast.support, title=f"Customer {number * 7919 % 997}")
+    page = await alice_browser.context.new_page()
+    client = await alice_browser.context.new_cdp_session(page)
+    kinds: dict[str, str] = {}
+    sizes: Counter[str] = Counter()
+    client.on("Network.responseReceived", lambda event: kinds.update({event["requestId"]: event["type"]}))
+
+    def finished(event: dict[str, Any]) -> None:
+        sizes.update({kinds[event["requestId"]]: event["encodedDataLength"]})
+
+    client.on("Network.loadingFinished", finished)
+    await client.send("Network.enable")
+    await page.goto(f"{alice_browser.origin}/t/acme/", wait_until="networkidle")
+    await expect(page.locator(".conversation")).to_have_count(50)
+    assert {"Document", "Script", "Stylesheet", "Font"} <= set(sizes), sizes
+    assert sizes["Document"] <= 15_000, sizes
+    assert sizes.total() <= 180_000, sizes
 
 
 async def test_the_page_follows_the_systems_appearance(browser: Browser, site: Server) -> None:
@@ -92,6 +119,22 @@ async def test_the_keyboard_is_enough(page: Page, fake_provider: FakeProvider) -
     await page.keyboard.press("Escape")
     await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
     await expect(box).to_be_focused()
+
+
+async def test_a_question_is_closer_to_its_answer_than_to_the_one_before(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    for number in ("One", "Two"):
+        fake_provider.reply(f"{number}.")
+        await ask(page, f"{number}?")
+        await answered(page)
+    await expect(page.locator(".footer")).to_have_count(2)
+    bubble, answer = page.locator(".bubble").last, last_answer(page)
+    above, own, below = [
+        await one.evaluate("element => element.getBoundingClientRect().toJSON()")
+        for one in (page.locator(".footer").first, bubble, answer)
+    ]
+    assert 0 <= below["top"] - own["bottom"] < own["top"] - above["bottom"]
 
 
 async def test_screen_readers_hear_the_end_of_an_answer_and_no_token(page: Page, fake_provider: FakeProvider) -> None:

@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from assistant.contrib.mcp_servers.models import McpServer
+from assistant.contrib.saved_prompts.models import SavedPrompt
 from assistant.contrib.shares.links import share_conversation
 from assistant.models import Assistant, Conversation, Membership, Provider, Tenant
 from assistant.services.tenancy.members import find_member
@@ -98,6 +99,7 @@ def _prepare(cast: Cast) -> None:
     McpServer.objects.create(
         tenant=cast.acme, name="Shop", prefix="shop", url="https://shop.example/mcp", credentials_of="user"
     )
+    SavedPrompt.objects.create(tenant=cast.acme, name="Reply", description="To a complaint", text="Dear {{ customer }}")
     Membership.objects.create(tenant=cast.globex, user=cast.alice)
 
 
@@ -187,10 +189,24 @@ async def test_axe_finds_nothing_in_the_chat(
         ("connections", "/t/acme/connections/"),
         ("archive", "/t/acme/?assistant=support"),
         ("account", "/accounts/settings/"),
+        ("inbox", "/t/acme/inbox/"),
+        ("prompts", "/t/acme/prompts/"),
         ("password", "/accounts/settings/password/"),
     ):
         await page.goto(site.url + path)
         found[name] = await findings(page)
+    await page.goto(f"{site.url}/t/acme/")
+    await page.locator("#message").press_sequentially("/")
+    await expect(page.locator("[role=option]").first).to_be_visible()
+    found["prompts offered"] = await findings(page)
+    await page.locator("#message").press("Enter")
+    await expect(page.locator(".prompt-form")).to_be_visible()
+    found["prompt"] = await findings(page)
+    await page.keyboard.press("Escape")
+    await page.locator(".theme-menu > summary").focus()
+    await page.keyboard.press("?")
+    await expect(page.locator("#shortcuts")).to_be_visible()
+    found["shortcuts"] = await findings(page)
     await context.clear_cookies()
     for path in ("/", "/accounts/login/", "/accounts/password/", "/nowhere/"):
         await page.goto(site.url + path)
@@ -247,6 +263,8 @@ async def test_nothing_is_lost_in_a_narrow_window(
         ("shared", await sync_to_async(_shared_address)(cast)),
         ("connections", "/t/acme/connections/"),
         ("account", "/accounts/settings/"),
+        ("inbox", "/t/acme/inbox/"),
+        ("prompts", "/t/acme/prompts/"),
         ("login", "/accounts/login/"),
     ):
         await page.goto(site.url + path)

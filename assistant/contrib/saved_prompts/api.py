@@ -19,6 +19,7 @@ from assistant.contrib.saved_prompts.services.managing import (
     MAX_OWN,
     MAX_SHARED,
     MAX_VALUE,
+    PromptConflict,
     PromptRefused,
     change_prompt,
     delete_prompt,
@@ -46,6 +47,7 @@ PROMPT = {
     "changed_at": "2026-11-21T09:30:00Z",
 }
 LISTED = {name: value for name, value in PROMPT.items() if name != "text"}
+REFUSED = "There is another of this name, or there are too many."
 VALUES = {"customer": "Ms Weber", "complaint": "a torn tent"}
 describe_parameter("saved_prompt", "The saved prompt's id.", example=7, schema=POSITIVE_INTEGER)
 
@@ -117,6 +119,8 @@ def _entry(view: TenantView, row: SavedPrompt) -> dict[str, Any]:
 
 
 def _refusal(exc: PromptRefused) -> HttpRefusal:
+    if isinstance(exc, PromptConflict):
+        return HttpRefusal(409, "conflict", str(exc))
     return HttpRefusal(400, "invalid_input", str(exc))
 
 
@@ -140,6 +144,7 @@ class SavedPrompts(TenantView):
         body=SavedPromptIn,
         example=GIVEN,
         responses={201: (SavedPromptOut, PROMPT)},
+        conflicts={"conflict": REFUSED},
         tag=TAG,
         is_idempotent=True,
         description=f"At most {MAX_OWN} of one's own, and {MAX_SHARED} of a tenant.",
@@ -187,6 +192,7 @@ class OneSavedPrompt(SavedPromptView):
         body=SavedPromptChange,
         example={"name": "Reply to a complaint"},
         responses={200: (SavedPromptOut, PROMPT)},
+        conflicts={"conflict": REFUSED},
         tag=TAG,
     )
     def patch(self, request: Request, saved_prompt: int) -> Response:

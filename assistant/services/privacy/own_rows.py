@@ -8,7 +8,7 @@ from django.utils.text import capfirst
 
 from assistant import optional_apps
 from assistant.models import Tenant
-from assistant.services.privacy.ownership import owned_models
+from assistant.services.privacy.ownership import owned_models, owned_rows
 from assistant.services.tenancy.members import Member
 
 
@@ -18,13 +18,12 @@ def stored_about(member: Member) -> list[tuple[str, int]]:
     They are those that go with the person: an erasure deletes them, an export has them. One query for each kind.
     """
     ours = optional_apps.labels()
-    of_tenants = owned_models(Tenant)
     found = []
     for model, lookups in owned_models(get_user_model()).items():
-        if model._meta.app_label not in ours or model not in of_tenants:
+        if model._meta.app_label not in ours or model not in owned_models(Tenant):
             continue
-        theirs = _any_of(lookups, member.user_id) & _any_of(of_tenants[model], member.tenant_id)
-        if count := model._base_manager.filter(theirs).values("pk").distinct().count():
+        rows = owned_rows(model, Tenant, [member.tenant_id]).filter(_any_of(lookups, member.user_id))
+        if count := rows.values("pk").distinct().count():
             found.append((str(capfirst(model._meta.verbose_name_plural)), count))
     return sorted(found, key=lambda one: (-one[1], one[0]))
 

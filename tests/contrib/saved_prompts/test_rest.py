@@ -136,12 +136,12 @@ def test_a_use_without_its_values_is_refused_and_not_counted(cast: Cast, values:
 
 def test_a_name_is_there_once_and_a_number_is_the_limit(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     assert post(cast.alice, GIVEN).status_code == 201
-    assert post(cast.alice, GIVEN).status_code == 400
+    assert post(cast.alice, GIVEN).status_code == 409
     for _ in range(2):
         status = post(cast.amy, GIVEN | {"is_shared": True}).status_code
-    assert status == 400
+    assert status == 409
     monkeypatch.setattr(managing, "MAX_OWN", 1)
-    assert post(cast.alice, GIVEN | {"name": "Other"}).status_code == 400
+    assert post(cast.alice, GIVEN | {"name": "Other"}).status_code == 409
     assert SavedPrompt.objects.count() == 2
 
 

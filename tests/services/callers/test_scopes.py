@@ -72,6 +72,7 @@ class World:
             "collection": 1,
             "document": 1,
             "label": 1,
+            "saved_prompt": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)

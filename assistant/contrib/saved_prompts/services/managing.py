@@ -28,6 +28,10 @@ class PromptRefused(ValueError):
     """A saved prompt cannot be stored or used so; people can read the message."""
 
 
+class PromptConflict(PromptRefused):
+    """It cannot be stored because of what is stored already: another of its name, or too many."""
+
+
 def prompts_of(member: Member, *, search: str = "") -> QuerySet[SavedPrompt]:
     """Return what a member can use: their own and the tenant's, by name. `search` is part of a name or description."""
     if member.is_end_user:
@@ -63,7 +67,7 @@ def make_prompt(*, member: Member, values: Mapping[str, Any], is_shared: bool) -
     rows = SavedPrompt.objects.filter(tenant_id=member.tenant_id)
     rows = rows.filter(user=None) if is_shared else rows.filter(user_id=member.user_id)
     if rows.count() >= (MAX_SHARED if is_shared else MAX_OWN):
-        raise PromptRefused(_("There are too many saved prompts. Delete some first."))
+        raise PromptConflict(_("There are too many saved prompts. Delete some first."))
     row = SavedPrompt(tenant_id=member.tenant_id, user_id=None if is_shared else member.user_id)
     _store(row, values)
     _record(member, "savedprompt.add", row)
@@ -119,7 +123,7 @@ def _store(row: SavedPrompt, values: Mapping[str, Any]) -> None:
     except ValidationError as exc:
         raise PromptRefused(exc.messages[0]) from exc
     except IntegrityError as exc:
-        raise PromptRefused(_("There is a saved prompt with this name.")) from exc
+        raise PromptConflict(_("There is a saved prompt with this name.")) from exc
 
 
 def _record(member: Member, action: str, prompt: SavedPrompt) -> None:

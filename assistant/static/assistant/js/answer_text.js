@@ -4,6 +4,7 @@ import { blocks, plain } from "./draw/blocks.js";
 import { columnsOf, keepColumns, layColumns } from "./draw/columns.js";
 import { show } from "./draw/nodes.js";
 import { drawFormulas } from "./formula.js";
+import { locale } from "./i18n.js";
 import { touch } from "./shared.js";
 
 // Milliseconds after which doubtful characters at the end are shown, though the next one may change what they mean.
@@ -11,6 +12,24 @@ const PATIENCE = 250;
 // Milliseconds of drawing after which the open block is shown as plain text: only hostile text takes so long.
 const LONGEST_DRAWING = 30;
 const MOST_FREE = 4_000; // characters
+const MOST_SPOKEN = 300; // characters
+
+const SKIPPED = "button, .sr-only, annotation, .code-head, .cites";
+const PARTS = "p, li, tr, pre, dt, dd";
+
+/** The text of a block's first part that has any. */
+function textOf(block) {
+  const copy = block.cloneNode(true);
+  for (const skipped of copy.querySelectorAll(SKIPPED)) skipped.remove();
+  const part = [...copy.querySelectorAll(PARTS)].find((one) => one.textContent.trim()) ?? copy;
+  const texts = part.matches("tr") ? [...part.cells].map((cell) => cell.textContent.trim()) : [part.textContent];
+  return texts.join(", ").replace(/\s+/g, " ").trim();
+}
+
+function sentenceOf(text) {
+  const [first] = new Intl.Segmenter(locale, { granularity: "sentence" }).segment(text);
+  return first?.segment.slice(0, MOST_SPOKEN).trim() ?? "";
+}
 
 export class AnswerText {
   #closed;
@@ -43,6 +62,17 @@ export class AnswerText {
   get text() {
     if (this.#parts.length > 1) this.#parts = [this.#parts.join("")];
     return this.#parts[0] ?? "";
+  }
+
+  /** The first sentence of what is drawn, with a heading before it. */
+  get firstSentence() {
+    this.flush();
+    const blocks = [...this.#closed.children, ...this.#open.children];
+    const isHeading = (block) => /^H\d$/.test(block?.tagName);
+    const first = blocks.find((block) => !isHeading(block) && textOf(block));
+    const heading = first ? blocks[blocks.indexOf(first) - 1] : blocks[0];
+    const spoken = [isHeading(heading) ? heading : null, first].filter(Boolean);
+    return spoken.map((block) => sentenceOf(textOf(block))).join(". ");
   }
 
   append(delta) {

@@ -3,6 +3,7 @@
 import { Chat } from "./chat.js";
 import { byId, root } from "./dom.js";
 import { makeMenu } from "./menu.js";
+import { listen } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 
 const { base } = byId("chat").dataset;
@@ -65,7 +66,7 @@ function startMenu() {
     menu.open = false;
     if (script) import(script).then(({ open }) => open(`${base}c/${chat.id}/`, action));
     else if (action === "print") print();
-    else if (action === "shortcuts") byId("shortcuts").showModal();
+    else if (action === "shortcuts") showShortcuts();
     else sidebar.mark(chat.id, action, menu);
   });
 }
@@ -92,17 +93,17 @@ if (root !== document.documentElement) {
   addEventListener("load", fit);
 }
 
-const isWriting = (element) => element.closest?.("input, textarea, select, [contenteditable]");
+async function showShortcuts() {
+  (await import("./shortcut_list.js")).open();
+}
 
-addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
-  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
-    event.preventDefault();
-    sidebar.search();
-  } else if (event.key === "?" && !isWriting(event.target)) {
-    event.preventDefault();
-    byId("shortcuts").showModal();
-  }
+listen({
+  search: () => sidebar.search(),
+  new: () => root.querySelector(".new-chat").click(),
+  sidebar: () => sidebar.toggle(),
+  copy: () => chat.copyLast(),
+  quote: () => chat.quote(),
+  help: showShortcuts,
 });
 
 for (const menu of root.querySelectorAll(".sidebar details.menu")) makeMenu(menu);

@@ -40,6 +40,7 @@ export class Chat {
   #notices = {}; // what shows each, by name
   #isShown = false; // since its first snapshot
   #sendsQueued = false; // what has waited: whoever wrote it reads the answer before it
+  #quote = null; // what quotes a selection
   #isDrafted = true; // not while its files are being put back
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
@@ -101,6 +102,7 @@ export class Chat {
       this.#keepPlace();
     }, { signal });
     addEventListener("hashchange", () => this.#showHit(), { signal });
+    document.addEventListener("selectionchange", () => this.#lookAtSelection(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
     const early = this.#composer.text;
     this.#restoreDraft(question);
@@ -141,6 +143,34 @@ export class Chat {
 
   focus() {
     this.#composer.focus();
+  }
+
+  /** Offer to quote what is selected. */
+  async #lookAtSelection() {
+    const { type, anchorNode } = document.getSelection();
+    if (!this.#quote && (type !== "Range" || !byId("transcript").contains(anchorNode))) return;
+    (await this.#quoteButton()).look();
+  }
+
+  async #quoteButton() {
+    const { QuoteButton } = await import("./quote.js");
+    this.#quote ??= new QuoteButton(this.#page, (text) => this.#cite(text), this.#events.signal);
+    return this.#quote;
+  }
+
+  /** Put a quotation into the box, above the question about it. */
+  #cite(quotation) {
+    this.#composer.text = `${quotation}\n\n${this.#composer.text}`;
+    this.#composer.focus();
+  }
+
+  /** Quote what is selected in an answer. */
+  async quote() {
+    (await this.#quoteButton()).act();
+  }
+
+  copyLast() {
+    this.#transcript.copyLast();
   }
 
   /** Leave the conversation. Its answer goes on; what was written and not sent is kept. */

@@ -2,8 +2,11 @@
 
 import { byId, isSendKey, showStop } from "./dom.js";
 import { gettext } from "./i18n.js";
+import { isShortcut } from "./shortcuts.js";
+import { toast } from "./toast.js";
 
 const hasKeyboard = matchMedia("(pointer: fine)");
+const LONG_PASTE = 5_000; // characters from which a pasted text becomes a file
 
 export class Composer {
   #form = byId("composer");
@@ -36,7 +39,7 @@ export class Composer {
       this.focus();
     });
     addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.defaultPrevented || !this.#isBusy || document.querySelector("dialog[open]")) return;
+      if (!isShortcut(event, "stop") || event.defaultPrevented || !this.#isBusy || document.querySelector("dialog[open]")) return;
       actions.stop();
     }, { signal });
     this.#fit();
@@ -63,10 +66,27 @@ export class Composer {
     });
     this.#box.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
-      if (!files.length) return;
+      const text = files.length ? "" : (event.clipboardData?.getData("text/plain") ?? "");
+      const isLong = text.length >= LONG_PASTE && input.accept.split(",").includes(".txt");
+      if (!files.length && !isLong) return;
       event.preventDefault();
-      take(files);
+      if (isLong) this.#takeText(text, take);
+      else take(files);
     });
+  }
+
+  /** Attach a long text, which would bury the question, as a file; *Undo* puts it into the box. */
+  #takeText(text, take) {
+    const file = new File([text], `${gettext("Pasted text")}.txt`, { type: "text/plain" });
+    take([file]);
+    const undo = () => {
+      if (!this.#tray.withdraw(file)) return; // it was sent
+      const { selectionStart, selectionEnd } = this.#box;
+      this.#box.setRangeText(text, selectionStart, selectionEnd, "end");
+      this.#changed();
+      this.focus();
+    };
+    toast(gettext("The long text is attached as a file."), { undo });
   }
 
   get #hasFiles() {

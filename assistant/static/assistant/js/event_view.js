@@ -9,7 +9,6 @@ import { canGoOn, saidOf, switchedLines, whyCut, wholeId } from "./shared.js";
 import { Decisions, ToolCard, placeCard } from "./toolcard.js";
 
 const STOPPED = gettext("Stopped.");
-const ANNOUNCED_CHARACTERS = 400;
 
 /** Its subclasses say where what they show stands:
  *
@@ -185,7 +184,7 @@ export class EventView {
       return saidOf(interrupts);
     }
     if (notice && canGoOn(notice.textContent)) notice.append(" ", goOnButton(() => this.actions.goOn()));
-    return gettext("Answer complete. %(text)s", { text: shortened(this.answers.get(this.idsOf(this.turn).at(-1))?.text ?? "") });
+    return gettext("Answer complete. %(text)s", { text: this.answers.get(this.idsOf(this.turn).at(-1))?.firstSentence ?? "" });
   }
 
   reasonOf(event) {
@@ -347,5 +346,3 @@ const CUSTOM = {
     else view.notice(whyCut(reason));
   },
 };
-
-const shortened = (text) => (text.length > ANNOUNCED_CHARACTERS ? `${text.slice(0, ANNOUNCED_CHARACTERS)}…` : text);

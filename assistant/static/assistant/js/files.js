@@ -124,7 +124,7 @@ export class Tray {
   }
 
   async #add(file) {
-    const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
+    const entry = { file, name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
     const element = this.#show(entry);
     const { maxBytes, seesImages, readsPdfs, asBlob } = this.options;
     thumbnail(file, element.querySelector(".thumb"), asBlob);
@@ -168,6 +168,13 @@ export class Tray {
     this.#files.push(entry);
     this.element.append(entry.element);
     return entry.element;
+  }
+
+  /** Take back a file that was added. Returns whether it was there. */
+  withdraw(file) {
+    const entry = this.#files.find((one) => one.file === file);
+    if (entry) this.#remove(entry);
+    return Boolean(entry);
   }
 
   async #remove(entry) {

@@ -2,6 +2,7 @@
 
 import { announce, byId, root } from "./dom.js";
 import { makeMenu } from "./menu.js";
+import { listen } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 
 const page = byId("chat");
@@ -33,10 +34,9 @@ async function follow() {
 }
 
 for (const menu of root.querySelectorAll(".sidebar details.menu")) makeMenu(menu);
-addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
-    event.preventDefault();
-    sidebar.search();
-  }
+listen({
+  search: () => sidebar.search(),
+  new: () => root.querySelector(".new-chat").click(),
+  sidebar: () => sidebar.toggle(),
 });
 if (socket && notices.length) follow();

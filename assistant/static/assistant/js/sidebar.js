@@ -3,6 +3,7 @@
 import { announce, byId, frame } from "./dom.js";
 import { make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
+import { Roving } from "./roving.js";
 import { toast } from "./toast.js";
 
 const SEARCH_AFTER = 200; // milliseconds after the last keystroke
@@ -13,6 +14,7 @@ const narrow = matchMedia("(max-width: 760px)");
 export class Sidebar {
   #list = byId("conversations");
   #search = byId("search");
+  #roving = new Roving(this.#list, this.#search);
   #archive = byId("archive");
   #tabs;
   #base;
@@ -56,7 +58,6 @@ export class Sidebar {
     for (const button of byId("sidebar").querySelectorAll("[data-script]")) {
       button.addEventListener("click", async () => (await import(button.dataset.script)).open({ base, go }));
     }
-    byId("sidebar").addEventListener("keydown", (event) => this.#move(event));
     this.#drawer();
     this.#arrange();
   }
@@ -149,6 +150,7 @@ export class Sidebar {
       if (name !== day) item.before(make("li.group-title", { "data-day": name }, name));
       day = name;
     }
+    this.#roving.arrange();
     const more = this.#list.querySelector(".more");
     this.#nearEnd.disconnect();
     if (more) this.#nearEnd.observe(more);
@@ -198,17 +200,6 @@ export class Sidebar {
   #endSearch() {
     this.#search.value = "";
     this.#start();
-  }
-
-  /** Move through the list with the arrow keys, from the search on. */
-  #move(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || event.altKey || event.ctrlKey || event.metaKey || !event.target.matches("#search, .conversation > a")) return;
-    const stops = [this.#search, ...this.#list.querySelectorAll(".conversation > a")];
-    const next = stops[stops.indexOf(event.target) + step];
-    if (!next) return;
-    event.preventDefault();
-    next.focus();
   }
 
   #rename(item) {
@@ -282,6 +273,11 @@ export class Sidebar {
     this.#set(true);
     this.#search.focus();
     this.#search.select();
+  }
+
+  /** Show the list, or hide it. */
+  toggle() {
+    byId(byId("sidebar").inert ? "open-sidebar" : "close-sidebar").click();
   }
 
   /** Close the drawer of narrow screens. */

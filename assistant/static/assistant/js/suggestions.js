@@ -1,10 +1,11 @@
-/* A list above the message box from which something is chosen while one types, as ARIA describes a combobox: with the
- * arrow keys, Enter or Tab; Escape closes it. For parts of the box that optional apps add. */
+/* A list above the message box from which something is chosen while one types: with the arrow keys, Enter or Tab; Escape
+ * closes it. For parts of the box that optional apps add. The box stays what it is for screen readers, since ARIA allows a
+ * text area no other role. */
 
 import { make } from "./elements.js";
 import { addStyles } from "./styles.js";
 
-const ARIA = ["role", "aria-autocomplete", "aria-expanded", "aria-controls", "aria-activedescendant"];
+const ARIA = ["aria-autocomplete", "aria-haspopup", "aria-controls", "aria-activedescendant"];
 let made = 0;
 
 export class Suggestions {
@@ -12,7 +13,7 @@ export class Suggestions {
   #items = [];
   #active = -1;
   #list;
-  #hint = make("p.suggestion-hint", { hidden: true });
+  #hint = make("p.suggestion-hint", { hidden: true, dir: "auto" });
 
   /** `options`: box and form; label, of the list; content(item), the children of its row; choose(item); said(count), what
    * is announced by announce(text) when it opens; changed(), when it has opened or closed. Keys are read until `signal`
@@ -69,7 +70,7 @@ export class Suggestions {
     [...this.#list.children].forEach((option, place) => option.setAttribute("aria-selected", String(place === this.#active)));
     const active = this.#list.children[this.#active];
     active.scrollIntoView({ block: "nearest" });
-    const values = ["combobox", "list", "true", this.#list.id, active.id];
+    const values = ["list", "listbox", this.#list.id, active.id];
     ARIA.forEach((name, place) => box.setAttribute(name, values[place]));
   }
 

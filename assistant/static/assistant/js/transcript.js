@@ -46,7 +46,9 @@ export class Transcript extends EventView {
     article.message = message;
     const text = textOf(message.content);
     const bubble = article.querySelector(".bubble");
-    bubble.textContent = text;
+    const quotation = /^(?:>.*(?:\n|$))+/.exec(text)?.[0] ?? "";
+    if (quotation) bubble.append(make("blockquote", {}, quotation.replace(/^> ?/gm, "").trim()));
+    bubble.append(quotation ? text.slice(quotation.length).trimStart() : text);
     bubble.hidden = !text;
     const files = filesOf(message.content);
     if (files.length) bubble.before(make("div.attached", {}, ...files.map((file) => mediaShown(describedFile(file, this.actions.uploads)))));
@@ -62,6 +64,15 @@ export class Transcript extends EventView {
     const button = [...this.root.querySelectorAll(".turn.user:not([data-kind='refused']) .edit")].at(-1);
     button?.click();
     return Boolean(button);
+  }
+
+  /** Copy the last answer, if there is one. */
+  async copyLast() {
+    const turn = [...this.root.querySelectorAll(".turn.assistant")].at(-1);
+    const text = turn ? this.idsOf(turn).map((id) => this.answers.get(id).text).join("\n\n") : "";
+    if (!text) return;
+    await copyText(text);
+    announce(gettext("Copied"));
   }
 
   /** Add the buttons of a turn. */
