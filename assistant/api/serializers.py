@@ -22,7 +22,7 @@ from assistant.api.fields import (
     Uuid,
 )
 from assistant.models import Assistant, Conversation, Feedback, Run
-from assistant.services.assistants.welcome import greetings_of, notices_of
+from assistant.services.assistants.welcome import greetings_of
 from assistant.services.conversations.conversations import MAX_TITLE
 from assistant.services.conversations.feedback import MAX_COMMENT
 from assistant.services.conversations.pagination import MAX_PAGE, ClientMessage
@@ -61,23 +61,6 @@ class AssistantOut(ApiSerializer):
 
     def get_greetings(self, assistant: Assistant) -> dict[str, str]:
         return greetings_of(assistant)
-
-
-class VisitorAssistantOut(ApiSerializer):
-    """What end users get of an assistant: nothing that only its tenant's members read."""
-
-    slug = serializers.SlugField()
-    name = serializers.CharField()
-    greetings = serializers.SerializerMethodField(
-        help_text="What an empty conversation begins with: by language, and `default`."
-    )
-    notices = serializers.SerializerMethodField(help_text="The tenant's words for that an AI answers, by language.")
-
-    def get_greetings(self, assistant: Assistant) -> dict[str, str]:
-        return greetings_of(assistant)
-
-    def get_notices(self, assistant: Assistant) -> dict[str, str]:
-        return notices_of(assistant)
 
 
 class ToolOut(ApiSerializer):

@@ -42,16 +42,6 @@ def decrypted(stored: str, what: str) -> str:
         raise ImproperlyConfigured(f"ASSISTANT_FIELD_ENCRYPTION_KEYS has no key that decrypts {what}") from exc
 
 
-def is_readable(stored: str) -> bool:
-    """Whether the stored value of an encrypted field can be decrypted; an empty one can."""
-    try:
-        if stored:
-            decrypted(stored, "the value")
-    except ImproperlyConfigured:
-        return False
-    return True
-
-
 class EncryptedTextField(TextField):
     """Text stored encrypted; the empty string is stored as it is, a mapping as JSON.
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -68,21 +67,6 @@ def _last_logged(row: models.Model, part: type[models.Model] | None = None) -> L
             entries = entries.filter(change_message__contains=f'"name": {json.dumps(str(part._meta.verbose_name))}')
     entry = entries.order_by("-action_time", "-pk").first()
     return None if entry is None else LastSave(entry.user.get_username(), entry.action_time)
-
-
-@contextmanager
-def merging_lock(request: HttpRequest, tenant: Tenant | None) -> Iterator[None]:
-    """While a form about a tenant is sent, let other ones wait within the block, so that one sees the other's change.
-
-    The tenant is read again. Its row is locked, since what the form is about may not be stored yet.
-    """
-    if tenant is None or request.method != "POST":
-        yield
-        return
-    with transaction.atomic():
-        list(Tenant.objects.select_for_update(no_key=True).filter(pk=tenant.pk).values_list("pk"))
-        tenant.refresh_from_db()
-        yield
 
 
 class ShownField(forms.CharField):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.utils.functional import Promise
-from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models import TenantLimits
@@ -45,17 +42,6 @@ def shown_value(model: type[models.Model] | None, name: str, value: object) -> o
     choices = getattr(field, "flatchoices", None) or ()
     labels = {str(choice): str(label) for choice, label in choices if choice not in (None, "")}
     return labels.get(str(value), value)
-
-
-def rows_by_kind(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return what pages call the models of `counts`, with their numbers of rows, sorted by name.
-
-    The keys of `counts` are labels of models, such as "assistant.Conversation". Tables that only link two models have
-    no name, and are left out.
-    """
-    of_models = [(apps.get_model(label)._meta, number) for label, number in counts.items()]
-    shown = [(str(capfirst(one.verbose_name_plural)), number) for one, number in of_models if not one.auto_created]
-    return sorted(shown)
 
 
 def state_word(policy: str) -> str:

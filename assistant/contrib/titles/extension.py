@@ -17,8 +17,8 @@ from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.untrusted import sources_of
 from assistant.models import Assistant, UsageEntry
+from assistant.models import Message as MessageRow
 from assistant.services.assistants.provider_choice import answers_asides, choose_provider
-from assistant.services.conversations.stored_messages import stored_text
 from assistant.services.db.threads import in_database
 from assistant.services.limits.quota_ledger import Estimate, reserve_run
 from assistant.services.limits.usage import add_usage
@@ -88,7 +88,7 @@ async def _asked(
 ) -> SideAnswer:
     text = question.content
     if question.attachments:  # the text without the contents of attached files, which were put before it
-        text = await in_database(stored_text, key=run.key, message_id=question.id)
+        text = await in_database(_stored_text, key=run.key, message_id=question.id)
     model = run.answered_by.model
     spent = list[tuple[str, Usage]]()
     turn = _turns.get()
@@ -146,3 +146,11 @@ def _may_spend(*, run: FinishedRun) -> bool:
         finally:
             transaction.set_rollback(True)
     return True
+
+
+def _stored_text(*, key: RunKey, message_id: str) -> str:
+    """Return the text of a message of a run's conversation as it was written, without the contents of its files."""
+    rows = MessageRow.objects.filter(
+        conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, message_id=message_id
+    )
+    return rows.values_list("content", flat=True).first() or ""

@@ -25,7 +25,6 @@ from assistant.models import ToolCall as CallRow
 from assistant.models.fields import decrypted, encrypted
 from assistant.services.conversations.paths import on_path, shown_path, summarised_to
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
-from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
 
@@ -99,14 +98,6 @@ def text_of(message: Message) -> str:
     lines += [message.content] if message.content else []
     lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines) + (" […]" if message.is_partial else "")
-
-
-def stored_text(*, key: RunKey, message_id: str) -> str:
-    """Return the text of a message of a run's conversation as it was written, without the contents of its files."""
-    rows = MessageRow.objects.filter(
-        conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, message_id=message_id
-    )
-    return rows.values_list("content", flat=True).first() or ""
 
 
 def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
-from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
 from assistant.services.tenancy.permissions import ADMIN_ROLES, permissions_in, permitted_tenants
@@ -46,21 +44,6 @@ def find_user(username: str) -> Any | None:
     """Return the user with exactly this name, or None."""
     model = get_user_model()
     return model._default_manager.filter(**{model.USERNAME_FIELD: username}).first()
-
-
-def create_user_without_login(kind: str) -> Any:
-    """Create a user without a password, with a random name that starts with `kind`."""
-    model = get_user_model()
-    user = model()
-    names = {model.USERNAME_FIELD, model.get_email_field_name()}
-    for field in model._meta.concrete_fields:
-        # A custom user model may require unique addresses.
-        if field.name in names and field.unique:
-            value = f"{kind}-{uuid.uuid4().hex}"
-            setattr(user, field.name, f"{value}@users.invalid" if isinstance(field, EmailField) else value)
-    user.set_unusable_password()
-    user.save()
-    return user
 
 
 @transaction.atomic

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_noop
 
 from assistant.core.toolcalls.protocols import Policy
 
@@ -45,21 +44,3 @@ BLOCKED: Mapping[Whose, tuple[str, str]] = {
     ),
 }
 LACKS_PERMISSION = gettext_noop("The user lacks the permission %(permission)s.")
-
-
-def _pattern(sentence: str) -> re.Pattern[str]:
-    """Return a pattern of a sentence with names in it, which finds the names."""
-    return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+?)", re.escape(sentence)), re.DOTALL)
-
-
-_PATTERNS = {
-    sentence: _pattern(sentence) for sentence in (*(one for pair in BLOCKED.values() for one in pair), LACKS_PERMISSION)
-}
-
-
-def shown_rule(rule: str) -> str:
-    """Return a decision's rule in the active language; other sentences, such as a server's, are returned unchanged."""
-    for sentence, pattern in _PATTERNS.items():
-        if found := pattern.fullmatch(rule):
-            return gettext(sentence) % found.groupdict()
-    return gettext(rule) if rule else ""

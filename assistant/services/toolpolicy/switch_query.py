@@ -21,7 +21,6 @@ from assistant.models import ToolSetting
 from assistant.services.db.json_rows import JsonArrayOf
 from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_blocks, active_reason
-from assistant.services.toolpolicy.rules import Whose
 from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.gate import HandedIn, NoAnswer, ask_from_thread
@@ -136,13 +135,6 @@ def read_switches(
         block = Block.of_json(reason, until, "tenant" if owner is None else "assistant") if reason else None
         layer[tool] = Switch(policy, json.loads(config), _secrets.from_db_value(secrets, None, None) or "", block)
     return found
-
-
-def switch_of(row: Any) -> Switch:
-    """Return a `ToolSetting` as a switch; it has the reason that holds now as `active`."""
-    whose: Whose = "tenant" if row.assistant_id is None else "assistant"
-    block = Block(row.active, row.until, whose) if row.active else None
-    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets, block=block)
 
 
 def unblocked(switch: Switch | None) -> Switch | None:

@@ -14,7 +14,7 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text, Whole
 from assistant.api.openapi import operation
-from assistant.api.serializers import ApiSerializer, VisitorAssistantOut
+from assistant.api.serializers import ApiSerializer
 from assistant.contrib.end_users.services.grants import widget_files
 from assistant.contrib.end_users.services.tokens import (
     DEFAULT_SECONDS,
@@ -27,14 +27,32 @@ from assistant.contrib.end_users.services.tokens import (
     sign_token,
 )
 from assistant.contrib.end_users.services.widget_brand import widget_brand
-from assistant.models import Membership
+from assistant.models import Assistant, Membership
 from assistant.services import composer_parts
 from assistant.services.addresses import api_url
 from assistant.services.assistants.configuration import find_assistant
+from assistant.services.assistants.welcome import greetings_of, notices_of
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.shown_notices import notice_scripts
 
 MAX_CONTEXT = 8 * 1024  # bytes
+
+
+class VisitorAssistantOut(ApiSerializer):
+    """What end users get of an assistant: nothing that only its tenant's members read."""
+
+    slug = serializers.SlugField()
+    name = serializers.CharField()
+    greetings = serializers.SerializerMethodField(
+        help_text="What an empty conversation begins with: by language, and `default`."
+    )
+    notices = serializers.SerializerMethodField(help_text="The tenant's words for that an AI answers, by language.")
+
+    def get_greetings(self, assistant: Assistant) -> dict[str, str]:
+        return greetings_of(assistant)
+
+    def get_notices(self, assistant: Assistant) -> dict[str, str]:
+        return notices_of(assistant)
 
 
 class EndUserContext(JsonObject):

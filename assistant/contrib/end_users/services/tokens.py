@@ -6,13 +6,16 @@ is valid only on pages of an origin that the tenant allows. Revoking any of thes
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.signing import BadSignature, Signer
 from django.db import IntegrityError, transaction
+from django.db.models import EmailField
 from django.utils import timezone
 
 from assistant.contrib.end_users.models import EndUser, WidgetOrigin, validate_origin
@@ -21,7 +24,6 @@ from assistant.contrib.end_users.services.directory import info_of
 from assistant.models import Assistant, Membership
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member, active_keys, member_of
-from assistant.services.tenancy.memberships import create_user_without_login
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.services.tenancy.scopes import OF_TOKENS
 from assistant.toolkit.context import UserId
@@ -64,7 +66,7 @@ def _save(tenant_id: int, external_id: str, name: str, context: Mapping[str, Any
             setattr(known, field, value)
         known.save(update_fields=list(fields))
         return known
-    user = create_user_without_login("end-user")
+    user = _create_user_without_login("end-user")
     Membership.objects.create(tenant_id=tenant_id, user=user, role=Membership.Role.END_USER)
     return EndUser.objects.create(tenant_id=tenant_id, user=user, external_id=external_id, **fields)
 
@@ -144,3 +146,18 @@ def _find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id
 def delete_end_user(*, end_user: EndUser) -> None:
     """Delete an end user with all conversations, runs and tokens."""
     end_user.user.delete()
+
+
+def _create_user_without_login(kind: str) -> Any:
+    """Create a user without a password, with a random name that starts with `kind`."""
+    model = get_user_model()
+    user = model()
+    names = {model.USERNAME_FIELD, model.get_email_field_name()}
+    for field in model._meta.concrete_fields:
+        # A custom user model may require unique addresses.
+        if field.name in names and field.unique:
+            value = f"{kind}-{uuid.uuid4().hex}"
+            setattr(user, field.name, f"{value}@users.invalid" if isinstance(field, EmailField) else value)
+    user.set_unusable_password()
+    user.save()
+    return user

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models.fields import EncryptedTextField, is_readable
+from assistant.models.fields import EncryptedTextField, decrypted
 
 # Rows of each model whose secrets are decrypted for one page, the newest.
 MAX_ROWS = 1_000
@@ -27,5 +28,15 @@ def unreadable(model: type[Model], name: str, tenants: TenantFilter) -> Iterator
     texts = {f"stored_{field}": stored_text(field) for field in fields}
     found = rows.order_by("-pk").annotate(**texts).values_list(name, "tenant__name", "pk", *texts)
     for label, tenant, key, *stored in found[:MAX_ROWS]:
-        if not all(is_readable(text) for text in stored):
+        if not all(_is_readable(text) for text in stored):
             yield label, tenant or "", key
+
+
+def _is_readable(stored: str) -> bool:
+    """Whether the stored value of an encrypted field can be decrypted; an empty one can."""
+    try:
+        if stored:
+            decrypted(stored, "the value")
+    except ImproperlyConfigured:
+        return False
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from django.db.models import Count, Q
 
@@ -17,7 +17,8 @@ from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy import catalogue, outside_tools
 from assistant.services.toolpolicy.blocks import Block, active_reason, read_blocks
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
-from assistant.services.toolpolicy.switch_query import switch_of
+from assistant.services.toolpolicy.rules import Whose
+from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
 
 Stored = dict[tuple[int, int | None, str], ToolSetting]
@@ -137,8 +138,8 @@ def _cell(
     decide_with = partial(
         decide,
         tool,
-        tenant=switch_of(tenant_setting) if tenant_setting else None,
-        assistant=switch_of(assistant_setting) if assistant_setting else None,
+        tenant=_switch_of(tenant_setting) if tenant_setting else None,
+        assistant=_switch_of(assistant_setting) if assistant_setting else None,
         block=block,
         refusal=refusal,
         after_untrusted=cast(Policy, tenant.after_untrusted),
@@ -152,3 +153,10 @@ def _cell(
         decision=decide_with(),
         marked=decide_with(read=(OUTSIDE,)),
     )
+
+
+def _switch_of(row: Any) -> Switch:
+    """Return a `ToolSetting` as a switch; it has the reason that holds now as `active`."""
+    whose: Whose = "tenant" if row.assistant_id is None else "assistant"
+    block = Block(row.active, row.until, whose) if row.active else None
+    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets, block=block)

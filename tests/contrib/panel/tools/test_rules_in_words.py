@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.services.toolpolicy import rules
 from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.policy import decide
-from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool, tool
 from tests.base import Cast

@@ -17,10 +17,10 @@ from assistant.contrib.panel.admin.assistants import assistant_tabs as tabs
 from assistant.contrib.panel.admin.assistants.assistant_tabs import AssistantTab
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.reports import assistant_page
 from assistant.contrib.panel.services.assistant_board import board_of_assistants
 from assistant.models import Assistant, Document
-from assistant.services.toolpolicy.rules import shown_rule
 
 Context = dict[str, Any]
 

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.added_links import added_links
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.reports.thread import Exchange, ShownMessage, Thread
 from assistant.contrib.panel.reports.waterfall import FAILED, WAITING, Step, Waterfall
 from assistant.markdown.cut_text import close_text
 from assistant.markdown.render import render_blocks
 from assistant.models import Conversation, Message, Run, ToolCall
 from assistant.services.conversations.tool_switch import ALL_TOOLS
-from assistant.services.toolpolicy.rules import shown_rule
 
 # Of the bars: as wide as the cell, with these units.
 BAR_UNITS = 1_000

@@ -17,12 +17,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.merging import kept_sentence, merging_lock
+from assistant.admin.base.merging import kept_sentence
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.limits import LimitsForm, limits_form, save_limits
 from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.rooms import Link
+from assistant.contrib.panel.admin.base.tenant_lock import merging_lock
 from assistant.contrib.panel.admin.spend.request import SpendRequest, names_of, read_request
 from assistant.contrib.panel.admin.spend.spend_sections import sections_of
 from assistant.contrib.panel.reports.months import Month

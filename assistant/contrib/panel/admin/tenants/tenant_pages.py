@@ -14,13 +14,15 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from assistant.admin.base.changes import sentence_of_entry
-from assistant.admin.base.merging import MergingForm, kept_sentence, merging_lock
+from assistant.admin.base.merging import MergingForm, kept_sentence
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.limits import limits_form, save_limits
 from assistant.admin.roles import labels_of
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
+from assistant.contrib.panel.admin.base.tenant_lock import merging_lock
 from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.inviting import inviting
@@ -36,7 +38,6 @@ from assistant.contrib.panel.services.quota_report import use_of_members, use_of
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
-from assistant.services.toolpolicy.rules import shown_rule
 
 Context = dict[str, Any]
 

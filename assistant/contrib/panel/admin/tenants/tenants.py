@@ -17,7 +17,6 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
-from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ALL
 from assistant.admin.tenants import TenantAdmin
@@ -27,6 +26,7 @@ from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
 from assistant.contrib.panel.admin.tenants.inviting import inviting_urls
 from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.contrib.panel.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
+from assistant.contrib.panel.admin.tenants.user_erasure import rows_by_kind
 from assistant.contrib.panel.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
 from assistant.models import Tenant
 from assistant.services.privacy import erasure

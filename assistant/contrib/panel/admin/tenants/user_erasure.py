@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
+from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_protect
 
-from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.own_addresses import reverse
 from assistant.services.privacy.erasure import count_user, erase_user
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
@@ -70,3 +72,14 @@ def _reason_to_keep(request: HttpRequest, user: User) -> str:
     except LastAdministrator as exc:
         return str(exc).capitalize()
     return ""
+
+
+def rows_by_kind(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return what pages call the models of `counts`, with their numbers of rows, sorted by name.
+
+    The keys of `counts` are labels of models, such as "assistant.Conversation". Tables that only link two models have
+    no name, and are left out.
+    """
+    of_models = [(apps.get_model(label)._meta, number) for label, number in counts.items()]
+    shown = [(str(capfirst(one.verbose_name_plural)), number) for one, number in of_models if not one.auto_created]
+    return sorted(shown)

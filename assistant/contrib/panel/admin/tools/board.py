@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.names import state_word
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
 from assistant.contrib.panel.admin.tools.board_request import (
     PERMISSION,
@@ -32,7 +33,6 @@ from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
-from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import latest_version
 from assistant.toolkit import Tool
 

@@ -9,11 +9,11 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from assistant.admin.base.names import state_word
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change
 from assistant.contrib.panel.services.last_switches import LastSwitch
 from assistant.contrib.panel.services.tool_board import BoardCell, BoardRow, State, is_in_state
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.toolpolicy.rules import shown_rule
 
 
 class Texts:

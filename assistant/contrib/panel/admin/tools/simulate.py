@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_request import number_in, require_board
 from assistant.contrib.panel.services.quota_report import limit_name
 from assistant.core.llm.protocol import schema_tokens
@@ -26,7 +27,6 @@ from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
 from assistant.services.toolpolicy.conditions import told
 from assistant.services.toolpolicy.policy import EffectiveTool
-from assistant.services.toolpolicy.rules import shown_rule
 from assistant.toolkit.definition.conditions import Offer
 
 # Choices that a field offers; others are typed.

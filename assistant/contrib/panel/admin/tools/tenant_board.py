@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_changes import undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
@@ -19,7 +20,6 @@ from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Assistant, Tenant
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import Overtaken, latest_version, set_switch
 
 

@@ -21,6 +21,7 @@ from assistant.admin.base.names import state_word
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.contrib.panel.admin.base.csv_file import csv_response
+from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.contrib.panel.admin.tools.tool_facts import facts_of, facts_of_servers
@@ -36,7 +37,6 @@ from assistant.models.toolblocks import MAX_REASON
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, active_blocks, block_tool, read_blocks, unblock_tool
 from assistant.services.toolpolicy.outside_tools import OutsideTool
-from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import Target, latest_version
 from assistant.services.toolpolicy.switch_query import read_secrets
 from assistant.toolkit import Tool
