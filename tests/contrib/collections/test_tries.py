@@ -35,7 +35,8 @@ from tests.library.calling import call, context_of
 pytestmark = pytest.mark.django_db
 ASKERS = 12
 # COLLECTION_TRIES=10000 makes as many tries as the goal asks for: ten by each asker.
-WORLDS = int(os.environ.get("COLLECTION_TRIES", "1200")) // (10 * ASKERS)
+TRIES = int(os.environ.get("COLLECTION_TRIES", "1200"))
+WORLDS = TRIES // (10 * ASKERS)
 # Of the ten tries of each.
 READS = 3
 WORDS = ("valve", "pump", "gate", "badge", "merger", "wage", "vault", "zip", "VX-77", "invoice")
@@ -232,7 +233,7 @@ def by_sources(world: World, asker: Asker) -> set[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(900 + TRIES // 4)
 @pytest.mark.parametrize("seed", [55])
 def test_tries_return_nothing_forbidden(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from assistant.services.knowledge import evidence
