@@ -69,11 +69,13 @@ class PageTests(RowTests):
 
     def test_a_page_takes_two_queries_more(self):
         self.tag(self.acme.rows["Order"][3])
-        with CaptureQueriesContext(connection) as queries:
-            self.tag(self.acme.rows["Order"][3])
-        # What operators have exposed is looked for every few seconds, in whatever call comes then.
-        asked = [one["sql"] for one in queries if one["sql"].startswith("SELECT")]
-        self.assertEqual(len([sql for sql in asked if "assistant_data_exposedmodel" not in sql]), 2)
+        counts = []
+        # Of three readings one is without what the process looks for every few seconds, in whatever call comes then.
+        for _ in range(3):
+            with CaptureQueriesContext(connection) as queries:
+                self.tag(self.acme.rows["Order"][3])
+            counts.append(len([one for one in queries if one["sql"].startswith("SELECT")]))
+        self.assertEqual(min(counts), 2)
 
     def test_the_page_of_the_order_has_it(self):
         self.client.force_login(self.ada)
