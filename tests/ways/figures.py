@@ -9,18 +9,18 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=37, functions=107, moves=90),
-    "message with a tool": Counts(files=105, functions=542, moves=382),
-    "approval asked": Counts(files=104, functions=492, moves=348),
-    "approval answered": Counts(files=116, functions=536, moves=397),
+    "handshake": Counts(files=37, functions=108, moves=90),
+    "message with a tool": Counts(files=105, functions=540, moves=376),
+    "approval asked": Counts(files=104, functions=490, moves=345),
+    "approval answered": Counts(files=116, functions=533, moves=391),
     "upload": Counts(files=50, functions=148, moves=114),
-    "REST list": Counts(files=43, functions=107, moves=71),
-    "ChatClient": Counts(files=37, functions=223, moves=159),
+    "REST list": Counts(files=42, functions=107, moves=71),
+    "ChatClient": Counts(files=36, functions=217, moves=157),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
-    "MCP call": Counts(files=84, functions=297, moves=220),
-    "widget token": Counts(files=54, functions=129, moves=92),
+    "MCP call": Counts(files=84, functions=296, moves=219),
+    "widget token": Counts(files=56, functions=134, moves=96),
     "Responses": Counts(files=131, functions=514, moves=392),
 }
 
