@@ -87,8 +87,7 @@ ASSISTANT_MAX_SYNC_VIEWS = _env.number("ASSISTANT_MAX_SYNC_VIEWS", 16, least=1)
 ASSISTANT_SIGN_IN_LIMITS = _env.flag("ASSISTANT_SIGN_IN_LIMITS", True)
 # Whether drafts of prompts can be tried in test chats, and compared with what is published.
 ASSISTANT_PROMPT_TESTS = _env.flag("ASSISTANT_PROMPT_TESTS", True)
-# Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
-ASSISTANT_PENDING_CALLS = _env.flag("ASSISTANT_PENDING_CALLS", True)
+# This site's address, with which addresses begin that are handed to others.
 ASSISTANT_PUBLIC_URL = _env.url("ASSISTANT_PUBLIC_URL")
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
@@ -161,7 +160,6 @@ __all__ = [
     "ASSISTANT_MIN_BODY_RATE",
     "ASSISTANT_MODEL_INTERCEPTORS",
     "ASSISTANT_MODEL_PRICES",
-    "ASSISTANT_PENDING_CALLS",
     "ASSISTANT_PROMPT_TESTS",
     "ASSISTANT_PUBLIC_URL",
     "ASSISTANT_RETENTION_DEFAULT_DAYS",

@@ -20,7 +20,6 @@ from assistant.asgi.probes import with_probes
 from assistant.asgi.view_slots import with_bounded_views
 from assistant.optional_apps import problems_of_settings
 from assistant.services.jobs import jobs
-from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
 from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import with_static_files

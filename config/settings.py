@@ -34,6 +34,7 @@ from assistant.contrib.file_reading.defaults import *  # noqa: E402, F403
 from assistant.contrib.inbox.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.invitations.defaults import *  # noqa: E402, F403
+from assistant.contrib.later_results.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.metrics.defaults import *  # noqa: E402, F403
@@ -138,6 +139,7 @@ INSTALLED_APPS = [
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
     "assistant.contrib.sub_agents",
+    "assistant.contrib.later_results",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

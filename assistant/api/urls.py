@@ -16,7 +16,6 @@ from assistant.api import (
 )
 from assistant.api.addresses import tenant_path
 from assistant.api.authentication import nothing_here
-from assistant.api.pending.results import pending_result
 
 of_tenant = [
     tenant_path("assistants/", assistants.Assistants),
@@ -45,10 +44,6 @@ of_tenant = [
 
 urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
-    # For callers who have the token of a call, and no scopes.
-    path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
-    # Also with more: Django logs addresses that it does not know, and this one holds the token.
-    path("v1/tenants/<slug:tenant>/pending/<path:token>/", pending_result),
     # Everything else, in the API's own form.
     re_path(r"^[\s\S]*\Z", nothing_here),
 ]

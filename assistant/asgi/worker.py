@@ -9,7 +9,6 @@ from assistant.asgi.lifespan import lifespan
 from assistant.asgi.probes import with_probes
 from assistant.asgi.refusals import Receive, Send
 from assistant.services.jobs import jobs
-from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
 from assistant.services.tenancy.row_scope import set_tenants
 

@@ -755,30 +755,6 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
-                name='PendingCall',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('hashed', models.CharField(editable=False, max_length=64)),
-                    ('state', models.CharField(choices=[('begun', 'Its tool runs'), ('waiting', 'Waiting'), ('answered', 'Answered'), ('expired', 'Nothing came'), ('cancelled', 'Cancelled')], default='begun', max_length=9, verbose_name='state')),
-                    ('until', models.DateTimeField(null=True, verbose_name='until')),
-                    ('note', models.CharField(blank=True, help_text='What is waited for, as the tool says.', max_length=200, verbose_name='note')),
-                    ('is_trusted', models.BooleanField(default=False, help_text="What comes counts as the tool's own words.", verbose_name='is trusted')),
-                    ('result', models.TextField(blank=True, help_text='What has come.')),
-                    ('is_error', models.BooleanField(default=False, verbose_name='is error')),
-                    ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
-                    ('ended_at', models.DateTimeField(null=True, verbose_name='ended at')),
-                    ('call', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='pending', to='assistant.toolcall')),
-                    ('run', models.ForeignKey(help_text='The run that ended with it, or that has taken what came.', on_delete=django.db.models.deletion.CASCADE, related_name='pending_calls', to='assistant.run')),
-                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pending_calls', to='assistant.tenant', verbose_name='tenant')),
-                ],
-                options={
-                    'verbose_name_plural': 'pending calls',
-                    'verbose_name': 'pending call',
-                    'ordering': ['-pk'],
-                    'constraints': [models.UniqueConstraint(fields=('tenant', 'hashed'), name='one_pending_call_per_token')],
-                },
-            ),
-            migrations.CreateModel(
                 name='ToolSetting',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

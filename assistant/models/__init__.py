@@ -9,7 +9,6 @@ from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
-from assistant.models.pending import PendingCall
 from assistant.models.people import CustomRole, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
@@ -39,7 +38,6 @@ __all__ = [
     "Message",
     "ModelPrice",
     "Passage",
-    "PendingCall",
     "PersonSettings",
     "PromptVariable",
     "PromptVersion",

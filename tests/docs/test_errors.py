@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from assistant.api.attachments import STATUS_OF_FILE
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
-from assistant.api.pending.results import STATUS as STATUS_OF_RESULT
+from assistant.contrib.later_results.api import STATUS as STATUS_OF_RESULT
 from assistant.contrib.openai_api.api.shapes import STATUS_OF_ERROR
 from assistant.contrib.openai_api.error_bodies import CODES
 from assistant.contrib.openai_api.services.request_fields import ERROR_CODES

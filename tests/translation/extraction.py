@@ -58,6 +58,7 @@ PANEL = (
     "assistant/contrib/webhooks/",
     "assistant/contrib/bundles/",
     "assistant/contrib/timed/admin/",
+    "assistant/contrib/later_results/",
     "assistant/contrib/sub_agents/",
     "assistant/contrib/titles/",
     "assistant/contrib/timed/models/",

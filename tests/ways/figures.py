@@ -31,8 +31,6 @@ EXTENSIONS = (
     "services/runs/extensions/",
     "services/runs/opening/followed_path.py",
     "services/conversations/paths.py",
-    "services/runs/waits.py",
-    "services/toolcalls/pending_calls.py",
     "services/toolcalls/midway_questions.py",
 )
 ACTING: dict[str, set[str]] = {

@@ -28,7 +28,7 @@ from assistant.services.tenancy.host import get_host, host_row, settled
 logger = logging.getLogger(__name__)
 
 # Hashes are left out, because they can be attacked offline.
-HASH_FIELDS = frozenset({"assistant.ApiKey.hashed", "assistant.PendingCall.hashed"})
+HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
 # State that providers send with messages for their own later use, such as signatures, which nobody else can read.
 OPAQUE_FIELDS = frozenset({"assistant.Message.provider_state"})
 # Fields of django-allauth, which a project may use by itself too: secrets of second factors, keys that were sent by

@@ -18,7 +18,6 @@ from assistant.models import (
     IdempotentAnswer,
     Incident,
     Job,
-    PendingCall,
     Retention,
     Run,
     RunConfiguration,
@@ -112,8 +111,6 @@ def _due(tenant: Tenant) -> list[Due]:
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(Due("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
-        came = PendingCall.objects.filter(tenant=tenant, created_at__lt=until).exclude(call__status__in=_UNDECIDED)
-        due.append(Due("results that came later", came, delete_rows))
     if (until := before("files")) is not None:
         due.append(Due("files", files.filter(created_at__lt=until), delete_rows))
         due.append(Due("attachments", attachments.filter(created_at__lt=until), _delete_attachments))

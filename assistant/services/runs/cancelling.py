@@ -9,16 +9,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
+from django.db.models import Exists, OuterRef, Q
 
-from assistant.models import Membership, PendingCall, Run
+from assistant.models import Membership, Run
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.jobs import jobs
 from assistant.services.runs.leases import mark_for_cancel, request_cancel
-from assistant.services.toolcalls.pending_calls import CAME, CONTINUE_JOB, cancel_waits, waiting_runs
+from assistant.services.toolcalls.later_results import later_results
 from assistant.toolkit.context import UserId
 
 # A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
@@ -62,45 +59,7 @@ def cancel_for_member(
     """
     whose = {"tenant_id": tenant_id, "user_id": user_id, "run_id": run_id}
     running = request_cancel(**whose, assistant_id=assistant_id)
-    return running, [] if running else stop_waiting(waiting_runs(**whose), tenant_id, assistant_id)
-
-
-@transaction.atomic
-def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None = None) -> list[str]:
-    """Stop waiting for calls of a tenant, and leave the results of `waits` that have come unused.
-
-    Their runs are cancelled if they wait for nothing else.
-
-    Args:
-        assistant_id: only runs with this assistant; None for any.
-
-    Returns:
-        The threads of these runs.
-    """
-    waits = waits if assistant_id is None else waits.filter(run__assistant_id=assistant_id)
-    pks = list(waits.order_by().values_list("run", flat=True).distinct())
-    runs = Run.objects.select_for_update().filter(pk__in=pks, tenant_id=tenant_id, status=Run.Status.WAITING)
-    threads = []
-    for run in runs.order_by("pk"):
-        own = waits.filter(run=run)
-        # Results that have come and were not used yet are kept for the next message.
-        came = own.filter(state__in=CAME).values_list("call__call_id", flat=True)
-        given_up = {*came, *cancel_waits(own, tenant_id=tenant_id)}
-        interrupts = [one for one in _interrupts(run) if one.get("toolCallId") not in given_up]
-        run.ending = {**(run.ending or {}), "outcome": {"type": "interrupt", "interrupts": interrupts}}
-        if not interrupts:
-            run.status, run.ending["outcome"] = Run.Status.CANCELLED, {"type": "cancelled"}
-            jobs.cancel(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(run.pk))
-        else:
-            jobs.schedule(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(run.pk), due_at=timezone.now())
-        run.save(update_fields=["status", "ending"])
-        threads.append(str(run.conversation_id))
-    return threads
-
-
-def _interrupts(run: Run) -> list[dict[str, Any]]:
-    outcome = (run.ending or {}).get("outcome") or {}
-    return list(outcome.get("interrupts") or ())
+    return running, [] if running else later_results().stop(**whose, assistant_id=assistant_id)
 
 
 def cancel_runs_and_wait(**whose: Any) -> None:

@@ -22,8 +22,8 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
+from assistant.services.toolcalls.later_results import later_results
 from assistant.services.toolcalls.midway_questions import to_store
-from assistant.services.toolcalls.pending_calls import begin_waits, known_outcomes, outcome_of_call, record_waits
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
 from assistant.toolkit.calls.call import stored
@@ -75,7 +75,7 @@ class AuditJournal:
         return known
 
     async def waited_for(self, calls: Sequence[Call]) -> Mapping[str, ToolOutcome]:
-        return await in_database(known_outcomes, key=self._key, calls=calls)
+        return await in_database(later_results().known_outcomes, key=self._key, calls=calls)
 
     async def keep(self, call: Call, media: Sequence[Media]) -> Sequence[Mapping[str, object]]:
         return await in_database(
@@ -165,7 +165,7 @@ def _begin_calls(
             )
     rows = {row.call_id: row.pk for row in (*found.values(), *new)}
     if any(work.tool.waits for work in batch):
-        begin_waits(key=key, batch=batch, rows=rows)
+        later_results().begin(key=key, batch=batch, rows=rows)
     return rows, known
 
 
@@ -188,7 +188,7 @@ def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> d
 
 def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOutcome | None:
     """Return the recorded outcome of a call; None if it has not begun, or has none and may run again."""
-    if (waited := outcome_of_call(row, work)) is not None:
+    if work.tool.waits and (waited := later_results().outcome_of(row, work)) is not None:
         return waited
     if row.status in _NOT_BEGUN or (may_repeat and row.status in _INTERRUPTED):
         return None
@@ -212,7 +212,7 @@ def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOu
 def record_outcomes(
     *, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome], waits: Mapping[str, int] | None = None
 ) -> None:
-    """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: as for `record_waits`.
+    """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: rows of tools that wait.
 
     If another process has taken the run over, only calls that were begun here are recorded; it records the others.
     """
@@ -234,7 +234,7 @@ def record_outcomes(
         # The run that asks is the one that its answer continues, and an earlier one may have begun the call.
         _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)
     if waits:
-        record_waits(key=key, rows=waits, outcomes=outcomes)
+        later_results().record(key=key, rows=waits, outcomes=outcomes)
     if [outcome for outcome in outcomes if outcome.status == "awaiting_approval"]:
         date_approvals(calls_of_run(key), outcomes)
 

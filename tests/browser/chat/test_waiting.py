@@ -11,9 +11,9 @@ from assistant.models import Provider
 from tests.base import Cast
 from tests.browser.acts import ask, last_answer
 from tests.browser.conftest import make_visitor
+from tests.contrib.later_results.test_waiting_servers import SETTINGS, post, token_that_waits
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.services.pending.test_waiting_servers import SETTINGS, post, token_that_waits
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 

@@ -49,7 +49,10 @@ def test_an_export_of_a_tenant_is_complete_without_secrets(planted: Cast) -> Non
     assert "mallory" not in "".join(found.values())
     assert planted.alice.email in found["auth.User.jsonl"]
     assert "api_key" not in found["assistant.Provider.jsonl"] and "secrets" not in found["assistant.ToolSetting.jsonl"]
-    assert CANARY in found["assistant.PendingCall.jsonl"] and "hashed" not in found["assistant.PendingCall.jsonl"]
+    assert (
+        CANARY in found["assistant_later_results.PendingCall.jsonl"]
+        and "hashed" not in found["assistant_later_results.PendingCall.jsonl"]
+    )
     assert "hashed" not in found["assistant.ApiKey.jsonl"] and "password" not in found["auth.User.jsonl"]
     (path,) = [name for name in found if name.startswith("assistant.ToolFile/")]
     assert found[path] == CANARY

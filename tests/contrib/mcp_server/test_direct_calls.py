@@ -25,10 +25,10 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import block_tool
 from assistant.toolkit import Registry, tool
 from tests.base import Cast
+from tests.contrib.later_results.waiting import tokens, tools_of_acme
 from tests.factories import switch_tool
 from tests.services.conversations.test_conversations import member_of
 from tests.services.db.test_clock import DAY, HOUR, reading, watched
-from tests.services.pending.waiting import tokens, tools_of_acme
 from tests.services.runs.test_four_eyes import four_eyes
 
 __all__ = ["four_eyes"]

@@ -7,9 +7,9 @@ from asgiref.sync import sync_to_async
 
 from assistant.contrib.webhooks.models import WebhookDelivery
 from tests.base import Cast
+from tests.contrib.later_results.test_waiting_runs import tools, wait_for_bank
 from tests.contrib.webhooks.hooks import hook
 from tests.fake_provider import FakeProvider
-from tests.services.pending.test_waiting_runs import tools, wait_for_bank
 
 __all__ = ["tools"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -35,6 +35,7 @@ INSTALLED_APPS += [
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
     "assistant.contrib.sub_agents",
+    "assistant.contrib.later_results",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

@@ -6,12 +6,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils.translation import override
 
+from assistant.contrib.later_results.services.arrivals import deliver
 from assistant.models import Run
-from assistant.services.pending.arrivals import deliver
 from tests.base import Cast
+from tests.contrib.later_results.test_waiting_runs import tools
+from tests.contrib.later_results.waiting import ask, expire, tokens, work
 from tests.fake_provider import FakeProvider
-from tests.services.pending.test_waiting_runs import tools
-from tests.services.pending.waiting import ask, expire, tokens, work
 
 __all__ = ["tools"]
 

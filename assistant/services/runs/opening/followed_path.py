@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
-from assistant.models import Approval, Assistant, Conversation, PendingCall, Run
+from assistant.models import Approval, Assistant, Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.paths import (
     MAX_BRANCHES,
@@ -24,7 +24,7 @@ from assistant.services.conversations.paths import (
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import RunInput, TextMessage
-from assistant.services.toolcalls.pending_calls import cancel_waits
+from assistant.services.toolcalls.later_results import later_results
 
 NO_RUN = "followsRunId names no run of this conversation."
 NO_MESSAGE = "replacesMessageId names no question of this conversation."
@@ -131,11 +131,7 @@ def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool
     if not is_answer:
         waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
         waiting.update(status=Approval.Status.EXPIRED)
-        cancel_waits(PendingCall.objects.filter(call__run__conversation=conversation), tenant_id=conversation.tenant_id)
-        # Nor do runs continue whose results have come and are not used yet.
-        came = PendingCall.objects.filter(tenant_id=conversation.tenant_id).values("run")
-        runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation, pk__in=came)
-        runs.filter(status=Run.Status.WAITING).update(status=Run.Status.CANCELLED)
+        later_results().give_up(conversation)
 
 
 def _named_place(given: RunInput, conversation: Conversation, *, has_message: bool) -> int | None:

@@ -22,8 +22,8 @@ from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.opening.known_runs import AnsweredAlready
 from assistant.services.runs.opening.sent_files import claimed_files
 from assistant.services.runs.run_input import RunInput
-from assistant.services.runs.waits import NO_WAITS, Waits, read_waits
 from assistant.services.toolcalls.approvers import check_approver
+from assistant.services.toolcalls.later_results import NO_WAITS, Waits, later_results
 from assistant.services.toolcalls.midway_questions import answers_with, number_of
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments, Tool, ToolError
@@ -53,7 +53,7 @@ def extract_new_input(
             `attachment_refused`, as `claimed_files` does.
     """
     pending = open_calls(history)
-    waits = read_waits(given, pending, conversation) if pending else NO_WAITS
+    waits = later_results().waits_of(given, pending, conversation) if pending else NO_WAITS
     if pending and (given.resume or given.must_answer):
         _check_coverage(given, pending, conversation)
     known = {message.id for message in history}

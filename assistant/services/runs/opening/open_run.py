@@ -43,8 +43,8 @@ from assistant.services.runs.opening.run_setup import OpenedRun, RunName, RunSet
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import CallerSettings, RunInput
-from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
+from assistant.services.toolcalls.later_results import Waits, later_results
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
@@ -260,7 +260,7 @@ def _begin(
     if given.on_begun is not None:
         given.on_begun(run)
     if new.waits.rows:
-        give_waits_to(run, new.waits)
+        later_results().give_to(run, new.waits)
     if [message for message in new.rows if message.attachments]:
         check_files(new.rows, tenant=assistant.tenant)
         check_model_reads(new.rows, tenant=assistant.tenant, provider=setup.provider)

@@ -20,7 +20,6 @@ from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.extensions.conversation_switch import ConversationSwitch
 from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.ignored_input import ignored_input
-from assistant.services.runs.extensions.later_results import LaterResults
 from assistant.services.runs.extensions.page import PageState
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.extensions.summaries import ADDED_BY_RUN, SUMMARISE_ABOVE, Summaries
@@ -30,6 +29,7 @@ from assistant.services.runs.extensions.unattended import Unattended
 from assistant.services.runs.input.added_options import extensions_of_options
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_input import CallerSettings, RunInput
+from assistant.services.toolcalls.later_results import later_results
 from assistant.toolkit import Tool
 
 
@@ -108,8 +108,8 @@ def _of_calls(
         yield Unattended(Questions(can_ask=can_ask, has_forms=has_forms, midway=midway, seconds=seconds))
         return
     is_narrowed = run_input.options.output_schema or run_input.options.allowed_tools is not None
-    if settings.ASSISTANT_PENDING_CALLS and not is_narrowed and [one for one in setup.tools if one.tool.waits]:
-        yield LaterResults(key, assistant.tenant.slug)
+    if not is_narrowed and [one for one in setup.tools if one.tool.waits]:
+        yield from later_results().extensions(key=key, tenant=assistant.tenant.slug)
 
 
 def _of_client(run_input: RunInput, assistant: Assistant) -> Iterator[RunExtension[Any]]:

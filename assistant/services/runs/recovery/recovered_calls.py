@@ -24,7 +24,7 @@ from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.run_key import RunKey
-from assistant.services.toolcalls.pending_calls import STOPPED
+from assistant.services.toolcalls.later_results import STOPPED
 
 _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 

@@ -12,11 +12,11 @@ from assistant.models import Message as MessageRow
 from assistant.services.runs.approvals import resume_of
 from assistant.services.runs.manager import get_runs
 from tests.base import Cast
+from tests.contrib.later_results.test_waiting_runs import tools
+from tests.contrib.later_results.waiting import ask
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.callers.test_own_runs import Place, place
-from tests.services.pending.test_waiting_runs import tools
-from tests.services.pending.waiting import ask
 from tests.services.runs.test_branches import Talk, talk, waiting
 from tests.services.runs.test_languages import GERMAN
 

@@ -6,24 +6,20 @@ from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models import PendingCall, PromptVersion
+from assistant.models import PromptVersion
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 JOB_TITLES: dict[str, str | Promise] = {
-    EXPIRE_JOB: _("Wait no more for a result"),
-    CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
     RETENTION_JOB: _("Delete what is older than the retention periods"),
 }
 
 
 # What jobs are about, by the jobs' names: their keys are these rows'.
-JOB_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, EXPIRE_JOB: PendingCall}
+JOB_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion}
 # Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
-# Without the last one a call would wait for ever.
-ON_OWN_PAGES = {EXPIRE_JOB}
+ON_OWN_PAGES: set[str] = set()
 
 
 # Jobs that nobody may cancel, with the reason.

@@ -54,7 +54,7 @@ ROOMS = (
         permission="tools",
     ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
-    Room("inbox", _("Inbox"), ("approval", "pendingcall", "incident")),
+    Room("inbox", _("Inbox"), ("approval", "incident")),
     Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
     Room(
         "settings",

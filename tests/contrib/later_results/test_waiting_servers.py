@@ -8,9 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from assistant.models import PendingCall, Provider, Run, ToolCall
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import token_of
+from assistant.models import Provider, Run, ToolCall
 from assistant.services.run_key import key_of
-from assistant.services.toolcalls.pending_calls import token_of
 from tests.agui import text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider

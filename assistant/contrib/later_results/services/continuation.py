@@ -1,6 +1,6 @@
 """Continues runs once all results that they waited for have come, or the time is over.
 
-Servers import this module, so that its jobs are done. A run that goes on is a new one of its conversation, in the name
+Processes that do jobs import this module. A run that goes on is a new one of its conversation, in the name
 of its member, with the permissions and limits that they have then. Its id is made from that of the run that waited, so
 that there is only one, even if several processes do the job.
 """
@@ -14,7 +14,9 @@ from functools import partial
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from assistant.models import Approval, Job, PendingCall, Run
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
+from assistant.models import Approval, Job, Run
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
@@ -27,7 +29,6 @@ from assistant.services.runs.opening.client_input import language_of, trace_of
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
 from assistant.toolkit.carried_context import continue_trace
 
 # How long this process has to open the run before another one tries.

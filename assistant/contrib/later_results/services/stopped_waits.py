@@ -6,14 +6,15 @@ from collections.abc import Collection
 
 from django.db import transaction
 
-from assistant.models import PendingCall, Run
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import State, cancel_waits
+from assistant.contrib.later_results.services.stopping import stop_waiting
+from assistant.models import Run
 from assistant.models.runs import ACTIVE
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import PATH
-from assistant.services.runs.cancelling import stop_waiting
 from assistant.services.runs.manager import get_runs
 from assistant.services.tenancy import audit_trail
-from assistant.services.toolcalls.pending_calls import State, cancel_waits
 
 
 async def stop_waits(*, tenant_ids: Collection[int], pks: Collection[int], actor: audit_trail.Actor) -> int:

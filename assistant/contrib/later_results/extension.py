@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from assistant.contrib.later_results.services.pending_calls import callback_of
 from assistant.core.turn.plan import Plan
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.toolcalls.pending_calls import callback_of
 
 
 @dataclass(frozen=True)
-class LaterResults(RunExtension[None]):
+class ComesLater(RunExtension[None]):
     """Lets the run end with calls whose results come later.
 
     Attributes:

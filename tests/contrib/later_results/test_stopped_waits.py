@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from asgiref.sync import sync_to_async
 
-from assistant.contrib.panel.services.stopped_waits import stop_waits
+from assistant.contrib.later_results.services.stopped_waits import stop_waits
 from assistant.models import Run, ToolCall
 from tests.base import Cast
-from tests.services.pending.test_elsewhere import waiting
+from tests.contrib.later_results.test_elsewhere import waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,11 +9,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.models import PendingCall, Run, Tenant, ToolCall
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import CONTINUE_JOB, EXPIRE_JOB, PREFIX, State, hash_of
+from assistant.models import Run, Tenant, ToolCall
 from assistant.services.jobs import jobs
 from assistant.services.tenancy.row_scope import all_tenants, set_tenants
 from assistant.services.token_bucket import Buckets
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, PREFIX, State, hash_of
 from assistant.toolkit import ToolError
 from assistant.toolkit.calls.call import convert, stored
 

@@ -9,14 +9,15 @@ import pytest
 from django.utils import timezone
 
 from assistant.client import ChatClient
-from assistant.models import PendingCall, Run, ToolCall
+from assistant.contrib.later_results.models import PendingCall
+from assistant.models import Run, ToolCall
 from assistant.providers import ScriptedModel
 from assistant.services.privacy.retention import apply_retention
 from assistant.testing.tool_tester import ToolTester
 from assistant.toolkit import InvalidTool, Pending
 from tests.base import Cast
+from tests.contrib.later_results.waiting import ask_bank, tokens
 from tests.factories import make_conversation, make_run
-from tests.services.pending.waiting import ask_bank, tokens
 
 
 def waiting(cast: Cast) -> PendingCall:

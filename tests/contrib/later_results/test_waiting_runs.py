@@ -13,28 +13,28 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services import arrivals
+from assistant.contrib.later_results.services.arrivals import ArrivalRefused, deliver
 from assistant.models import (
     Approval,
     Conversation,
     Job,
     Membership,
     Message,
-    PendingCall,
     Provider,
     Run,
     Tenant,
     ToolCall,
 )
 from assistant.services.errors import Refused
-from assistant.services.pending import arrivals
-from assistant.services.pending.arrivals import ArrivalRefused, deliver
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
 from assistant.toolkit.carried_context import continue_trace
 from tests.base import Cast
+from tests.contrib.later_results.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
-from tests.services.pending.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
 from tests.trace_parent import PARENT
 
 pytestmark = pytest.mark.django_db(transaction=True)

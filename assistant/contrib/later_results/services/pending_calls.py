@@ -18,13 +18,15 @@ from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from assistant.contrib.later_results.models import PendingCall
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
 from assistant.core.values.untrusted import bounded_sources
-from assistant.models import Conversation, PendingCall, ToolCall
+from assistant.models import Conversation, ToolCall
 from assistant.services.addresses import api_url
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
+from assistant.services.toolcalls.later_results import STOPPED
 from assistant.services.toolpolicy.titles import titles_of
 from assistant.toolkit.calls.call import cut
 from assistant.toolkit.context import UserId
@@ -37,7 +39,6 @@ State = PendingCall.State
 CAME = (State.ANSWERED, State.EXPIRED)
 ENDED = (*CAME, State.CANCELLED)
 RULE = "Its result came later, from outside."
-STOPPED = "Nobody waits for the result of this call any more: the user has gone on without it."
 
 
 def token_of(key: RunKey, call_id: str) -> str:

@@ -7,11 +7,11 @@ from django.test import Client
 
 from assistant.models import AuditEntry, Job, Run, ToolCall
 from tests.base import Cast
+from tests.contrib.later_results.test_elsewhere import waiting
 from tests.contrib.panel.conftest import signed_in
-from tests.services.pending.test_elsewhere import waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PAGE = "/admin/assistant/pendingcall/"
+PAGE = "/admin/assistant_later_results/pendingcall/"
 
 
 def test_the_admin_lists_what_waits_and_stops_it(cast: Cast, amys: Client) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from assistant.models import Job, PendingCall, Run
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services import continuation  # noqa: F401 - registers its jobs
+from assistant.models import Job, Run
 from assistant.services.jobs.jobs import LongWork
-from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import RunInput, TextMessage

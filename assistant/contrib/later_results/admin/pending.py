@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
-from assistant.contrib.panel.services.stopped_waits import stop_waits
-from assistant.models import Job, PendingCall
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import CONTINUE_JOB
+from assistant.contrib.later_results.services.stopped_waits import stop_waits
+from assistant.models import Job
 
 
 @admin.register(PendingCall)

@@ -19,6 +19,8 @@ class PendingCall(models.Model):
         EXPIRED = "expired", _("Nothing came")
         CANCELLED = "cancelled", _("Cancelled")
 
+    left_out_of_exports = ("hashed",)
+
     tenant = models.ForeignKey(Tenant, verbose_name=_("tenant"), on_delete=models.CASCADE, related_name="pending_calls")
     call = models.OneToOneField(ToolCall, on_delete=models.CASCADE, related_name="pending")
     run = models.ForeignKey(

@@ -10,7 +10,7 @@ from django.views.decorators.csrf import csrf_exempt
 from assistant.api.authentication import HttpRefusal
 from assistant.api.errors import refusal_of
 from assistant.api.parsers import object_of
-from assistant.services.pending.arrivals import ArrivalRefused, Reason, deliver
+from assistant.contrib.later_results.services.arrivals import ArrivalRefused, Reason, deliver
 
 STATUS: Mapping[Reason, int] = {
     "not_found": 404,

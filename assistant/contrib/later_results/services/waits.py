@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from assistant.models import Conversation, PendingCall, Run, ToolCall
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services.pending_calls import ENDED, State, cancel_waits, waits_of
+from assistant.models import Conversation, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import RunInput
-from assistant.services.toolcalls.pending_calls import ENDED, State, cancel_waits, waits_of
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """The calls of a conversation's last answer that wait for a result, or whose result has come and was not used yet.
-
-    Attributes:
-        rows: primary keys of their rows.
-        call_ids: their ids.
-        is_answer: whether the run goes on with these results alone, and not with a message of the input.
-    """
-
-    rows: tuple[int, ...] = ()
-    call_ids: frozenset[str] = frozenset()
-    is_answer: bool = False
-
-
-NO_WAITS = Waits()
+from assistant.services.toolcalls.later_results import NO_WAITS, Waits
 
 
 def read_waits(given: RunInput, pending: Collection[str], conversation: Conversation) -> Waits:
@@ -71,9 +54,3 @@ def _are_over(call_ids: Collection[str], conversation: Conversation) -> bool:
         status=ToolCall.Status.EXPIRED,
     )
     return expired.count() == len(call_ids)
-
-
-def give_waits_to(run: Run, waits: Waits) -> None:
-    """Store that a new run has used the results that have come, and waits for the others."""
-    if waits.rows:
-        PendingCall.objects.filter(pk__in=waits.rows, tenant_id=run.tenant_id).update(run=run)

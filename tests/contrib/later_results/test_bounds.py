@@ -15,31 +15,31 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, TenantLimits, ToolCall
+from assistant.contrib.later_results.models import PendingCall
+from assistant.contrib.later_results.services import arrivals, continuation, pending_calls
+from assistant.contrib.later_results.services.arrivals import ArrivalRefused
+from assistant.contrib.later_results.services.pending_calls import hash_of
+from assistant.models import ApiKey, Conversation, Job, Message, Run, Tenant, TenantLimits, ToolCall
 from assistant.services.addresses import api_url
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import MAX_ATTEMPTS, LongWork
-from assistant.services.pending import arrivals, continuation
-from assistant.services.pending.arrivals import ArrivalRefused
 from assistant.services.runs import manager
 from assistant.services.runs.input.forwarded_props import ForwardedProps
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import Runs, get_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.token_bucket import MAX_BUCKETS, Buckets
-from assistant.services.toolcalls import pending_calls
-from assistant.services.toolcalls.pending_calls import hash_of
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Pending, Question, Registry, ToolContext, tool
 from assistant.toolkit.definition.questions import NeedsAnswer
 from tests.api.calling import key_of
 from tests.base import Cast
+from tests.contrib.later_results.test_elsewhere import waiting
+from tests.contrib.later_results.test_waiting_runs import QUESTION, results, send, tools, wait_for_bank
+from tests.contrib.later_results.waiting import RESULT, answer, ask, ask_bank, expire, take_over, tokens, work
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.jobs.due_jobs import do_due_jobs
-from tests.services.pending.test_elsewhere import waiting
-from tests.services.pending.test_waiting_runs import QUESTION, results, send, tools, wait_for_bank
-from tests.services.pending.waiting import RESULT, answer, ask, ask_bank, expire, take_over, tokens, work
 
 __all__ = ["tools"]
 

@@ -1,1 +1,0 @@
-"""Results of tool calls that come later."""

@@ -1,1 +1,0 @@
-"""Tool calls whose results come later, from outside."""

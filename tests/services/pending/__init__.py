@@ -1,1 +1,0 @@
-"""Tests of calls whose results come later."""
