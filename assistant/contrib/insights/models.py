@@ -17,7 +17,7 @@ def _count(name: Any, help_text: Any) -> models.PositiveIntegerField[int, int]:
 
 
 class DaySum(models.Model):
-    """What the runs of a day (UTC, by their start) came to, by assistant, prompt version, model and tool.
+    """What the runs of a day (UTC, by their start) came to, by assistant, prompt version, model, tool and language.
 
     Rows without a tool are of all runs; one with a tool is of the runs that have called it, so that rows of tools are
     never added up. Tests are left out.
@@ -30,6 +30,14 @@ class DaySum(models.Model):
     provider = models.CharField(_("provider"), max_length=100, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
     tool = models.CharField(_("tool"), max_length=128, blank=True, help_text=_("Empty: all runs."))
+    language = models.CharField(
+        _("language"),
+        max_length=8,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Of the questions, as far as their words tell. Empty: not known."),
+    )
     runs = _count(_("runs"), _("Runs that have ended."))
     answers = _count(_("answers"), _("Runs that have ended with an answer."))
     thumbs_up = _count(_("thumbs up"), _("Ratings: helpful."))
@@ -56,7 +64,7 @@ class DaySum(models.Model):
         verbose_name_plural = _("quality")
         constraints = [
             models.UniqueConstraint(
-                fields=["tenant", "day", "assistant", "prompt_number", "provider", "model", "tool"],
+                fields=["tenant", "day", "assistant", "prompt_number", "provider", "model", "tool", "language"],
                 name="one_sum_per_day_and_key",
             )
         ]

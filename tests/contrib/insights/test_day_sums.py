@@ -79,6 +79,16 @@ def test_sums_are_by_prompt_version_and_by_the_model_that_answered(cast: Cast) -
     assert set(DaySum.objects.values_list("provider", "model", "runs")) == {("B", "b", 1), ("", "m", 1)}
 
 
+def test_sums_are_by_the_language_of_the_questions(cast: Cast) -> None:
+    german = ended_run(cast)
+    Message.objects.filter(run=german, role="user").update(content="Wann ist das Geschäft offen?")
+    ended_run(cast)
+    other = ended_run(cast, rival=True)
+    Message.objects.filter(run=other, role="user").update(content="Où est mon colis et quand arrive-t-il ?")
+    sum_day(tenant_id=cast.acme.pk, day=today())
+    assert set(DaySum.objects.values_list("language", "runs")) == {("de", 1), ("en", 1)}
+
+
 def test_making_sums_again_changes_nothing_and_other_tenants_have_their_own(cast: Cast) -> None:
     ended_run(cast)
     ended_run(cast, rival=True)

@@ -64,6 +64,17 @@ def test_the_tenants_addresses_get_an_e_mail(cast: Cast, settings: Any) -> None:
     assert claim_mails(now=timezone.now() + timedelta(hours=1)) == []
 
 
+def test_the_e_mail_leads_to_what_changed_where_the_sites_address_is_known(cast: Cast, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    settings.ASSISTANT_PUBLIC_URL = "https://assistant.example/"
+    WarningSettings.objects.create(tenant=cast.acme, emails=["boss@acme.example"])
+    weeks_then(cast, runs=40, down=10)
+    (due,) = claim_mails(now=timezone.now())
+    send_mail(due)
+    page = f"/admin/assistant_insights/daysum/what-changed/?assistant={cast.support.pk}"
+    assert f"https://assistant.example{page}" in mail.outbox[0].body
+
+
 def test_home_shows_what_has_become_worse_to_those_whom_it_concerns(cast: Cast, root: Client, amys: Client) -> None:
     weeks_then(cast, runs=40, down=10, rival=True)
     assert "Support: disliked 25 %" in root.get("/admin/").content.decode()

@@ -65,8 +65,10 @@ class NewEvaluationForm(forms.Form):
     def __init__(self, request: HttpRequest, assistant: Assistant, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._request, self._assistant = request, assistant
+        self._runs = named_runs(request)
         others = Evaluation.objects.filter(tenant=assistant.tenant_id, assistant=assistant)[:MAX_CHOICES]
         self.fields["source"].choices = [  # type: ignore[attr-defined]
+            *([("runs", _("Those of the chosen runs"))] if self._runs else ()),
             ("newest", _("The newest")),
             ("down", _("With a thumbs-down")),
             ("failed", _("Those that failed")),
@@ -96,7 +98,10 @@ class NewEvaluationForm(forms.Form):
         if source.startswith("set:"):
             return [*typed, *self._of_set(int(source.removeprefix("set:")), may_read=may_read)[:rest]]
         readable = shown_in_lists(self._request, "conversation") if may_read else Q(user=self._request.user.pk)
-        return [*typed, *stored_questions(assistant=self._assistant, kind=source, limit=rest, readable=readable)]
+        stored = stored_questions(
+            assistant=self._assistant, kind=source, limit=rest, readable=readable, runs_of=self._runs
+        )
+        return [*typed, *stored]
 
     def _of_set(self, pk: int, *, may_read: bool) -> list[Question]:
         own = Evaluation.objects.filter(tenant=self._assistant.tenant_id, assistant=self._assistant)
@@ -105,6 +110,12 @@ class NewEvaluationForm(forms.Form):
             return []
         cases = evaluation.cases.select_related("conversation__tenant", "conversation__user")
         return questions_of(cases=[case for case in cases if is_shown(self._request, case, may_read=may_read)])
+
+
+def named_runs(request: HttpRequest) -> list[int]:
+    """Return the ids of runs that the address names as `runs`, separated by commas; at most `MAX_QUESTIONS`."""
+    numbers = request.GET.get("runs", "").split(",")[:MAX_QUESTIONS]
+    return [int(number) for number in numbers if number.isascii() and number.isdigit() and len(number) < 19]
 
 
 def is_shown(request: HttpRequest, case: Any, *, may_read: bool) -> bool:
@@ -128,7 +139,8 @@ def initial_of(request: HttpRequest, assistant: Assistant) -> dict[str, Any]:
     draft = named.first() if named is not None else None
     draft = draft or versions.filter(status=PromptVersion.Status.DRAFT).first()
     name = f"{timezone.localtime():%Y-%m-%d %H:%M:%S}"
-    return {"draft": draft, "name": name, "source": "newest", "tools": Evaluation.Tools.STUB}
+    source = "runs" if named_runs(request) else "newest"
+    return {"draft": draft, "name": name, "source": source, "tools": Evaluation.Tools.STUB}
 
 
 def _offered(assistant: Assistant) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -19,11 +20,13 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.insights.admin import quality_page  # noqa: F401 - it registers
-from assistant.contrib.insights.admin.quality_page import ASSISTANT_TAB, quality_context, quality_url
+from assistant.contrib.insights.admin.quality_page import ASSISTANT_TAB, quality_context
 from assistant.contrib.insights.admin.request import PERMISSION, read_request
+from assistant.contrib.insights.admin.what_changed_page import TAB, tab_url
 from assistant.contrib.insights.models import DaySum, QualityWarning, SpendNotice
 from assistant.contrib.insights.services.measures import BY_SLUG, FAILED
 from assistant.contrib.panel.admin.assistants.assistant_tabs import PROMPT, add_assistant_tab
+from assistant.contrib.panel.admin.base.action_titles import name_actions
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
 from assistant.contrib.panel.admin.spend.spend_sections import add_spend_section
@@ -115,13 +118,16 @@ show_in_room("assistants", DaySum, after="assistant")
 add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
 add_spend_section(_told)
 add_assistant_tab(ASSISTANT_TAB, after=PROMPT)
+if settings.ASSISTANT_WHAT_CHANGED:
+    add_assistant_tab(TAB, after=ASSISTANT_TAB)
+name_actions("release", gettext_lazy("release"))
 look_for(FAILING, failing_assistants, after="limit-reached")
 look_for(WORSE, worse_assistants, after="limit-reached")
 describe_need(
     FAILING,
     sentence=lambda n: ngettext("%(n)s assistant fails", "%(n)s assistants fail", n),
     every="assistant_insights_daysum_changelist",
-    page=quality_url,
+    page=tab_url,
     is_urgent=True,
 )
 describe_need(
@@ -132,6 +138,6 @@ describe_need(
         n,
     ),
     every="assistant_insights_daysum_changelist",
-    page=quality_url,
+    page=tab_url,
     is_urgent=True,
 )

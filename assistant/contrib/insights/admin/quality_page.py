@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -22,7 +23,16 @@ from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.contrib.insights.admin.request import PERIODS, PERMISSION, QualityRequest, read_request
+from assistant.contrib.insights.admin.request import (
+    PERIODS,
+    PERMISSION,
+    QualityRequest,
+    read_request,
+    what_changed_of,
+    what_changed_url,
+)
+from assistant.contrib.insights.admin.take_back import take_back_view
+from assistant.contrib.insights.admin.what_changed_page import what_changed_view
 from assistant.contrib.insights.models import DaySum, QualityWarning
 from assistant.contrib.insights.services.changes import changes_of
 from assistant.contrib.insights.services.fits import fitting_days
@@ -81,8 +91,14 @@ class QualityAdmin(OwnTransactions):
 
     def get_urls(self) -> list[URLPattern]:
         csv = path("quality.csv", self.admin_site.admin_view(quality_csv), name="quality_csv")
+        what = path("what-changed/", self.admin_site.admin_view(_checked(what_changed_view)), name="what_changed")
+        back = path(
+            "what-changed/take-back/",
+            self.admin_site.admin_view(_checked(take_back_view)),
+            name="what_changed_take_back",
+        )
         page = path("", self.admin_site.admin_view(self.changelist_view), name="assistant_insights_daysum_changelist")
-        return [csv, page]
+        return [csv, what, back, page]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the quality of the answers of a tenant or an assistant, or of all."""
@@ -120,6 +136,14 @@ def _may_see(request: HttpRequest) -> bool:
 def _check(request: HttpRequest) -> None:
     if not _may_see(request):
         raise PermissionDenied
+
+
+def _checked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    def checked(request: HttpRequest) -> HttpResponse:
+        _check(request)
+        return view(request)
+
+    return checked
 
 
 def quality_csv(request: HttpRequest) -> HttpResponse:
@@ -166,6 +190,7 @@ def quality_context(asked: QualityRequest) -> dict[str, Any]:
         ],
         "narrowed": _narrowed(asked),
         "warnings": _warnings(asked),
+        "what_changed": what_changed_of(asked) if settings.ASSISTANT_WHAT_CHANGED else "",
         "csv": f"{reverse('admin:quality_csv')}?{asked.query()}",
     }
 
@@ -343,7 +368,8 @@ def _chart(asked: QualityRequest, days: Sequence[DayOfSums], changes: Sequence[d
     for change in changes:
         titles.setdefault(change["number"], []).append(f"{change['title']}: {change['target']}")
     numbers = {change["number"]: places[change["day"]] for change in changes}
-    marks = [Mark(place, number, "; ".join(titles[number][:5])) for number, place in numbers.items()]
+    page = what_changed_of(asked)
+    marks = [Mark(place, number, "; ".join(titles[number][:5]), page) for number, place in numbers.items()]
     points = [
         Point(
             date_format(day.day, "MONTH_DAY_FORMAT"),
@@ -373,7 +399,6 @@ def _warnings(asked: QualityRequest) -> list[dict[str, Any]]:
     if asked.assistant is not None:
         rows = rows.filter(assistant=asked.assistant)
     names = {measure.slug: measure.name for measure in MEASURES}
-    narrower = ("prompt", "model", "provider", "tool")
     return [
         {
             "day": one.day,
@@ -382,7 +407,7 @@ def _warnings(asked: QualityRequest) -> list[dict[str, Any]]:
             "share": one.share / 10,
             "earlier_share": one.earlier_share / 10,
             "runs": one.runs,
-            "url": f"?{asked.query(*narrower, assistant=str(one.assistant_id), measure=one.measure)}",
+            "url": what_changed_url(assistant_id=one.assistant_id),
         }
         for one in rows[:WARNINGS]
     ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.http import urlencode
 
+from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.insights.models import DaySum
 from assistant.contrib.insights.services.measures import BY_SLUG, DISLIKED, Measure
@@ -104,3 +106,40 @@ def _assistant(request: HttpRequest, given: dict[str, str], tenant: Tenant | Non
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def check_is_offered() -> None:
+    """Raise `Http404` where the page "What changed?" is switched off."""
+    if not settings.ASSISTANT_WHAT_CHANGED:
+        raise Http404("There is no such page.")
+
+
+def what_changed_url(*, assistant_id: int | None = None, tenant_id: int | None = None) -> str:
+    """Return the address of the page "What changed?" of an assistant, a tenant, or all.
+
+    Where it is switched off: that of the quality.
+    """
+    name = "what_changed" if settings.ASSISTANT_WHAT_CHANGED else "assistant_insights_daysum_changelist"
+    url = reverse(f"admin:{name}")
+    if assistant_id is not None:
+        return f"{url}?assistant={assistant_id}"
+    return url if tenant_id is None else f"{url}?tenant={tenant_id}"
+
+
+def what_changed_of(asked: QualityRequest) -> str:
+    """Return the address of the page "What changed?" about what a page of quality is about."""
+    return what_changed_url(
+        assistant_id=None if asked.assistant is None else asked.assistant.pk,
+        tenant_id=None if asked.tenant is None else asked.tenant.pk,
+    )
+
+
+def named_tenant(request: HttpRequest) -> Tenant | None:
+    """Return the tenant that the address names. Raises `Http404` for one that the user may not see."""
+    number = _number(request.GET.get("tenant", ""))
+    if number is None:
+        return None
+    tenant = tenants_of(request, PERMISSION).filter(pk=number).first()
+    if tenant is None:
+        raise Http404("There is no such tenant.")
+    return tenant

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Count, Min, Q, Sum
+from django.db.models.functions import Substr
 
 from assistant.contrib.insights.models import DaySum
+from assistant.contrib.insights.services.languages import LOOKED_AT, language_of
 from assistant.contrib.insights.services.measures import SUMMED
 from assistant.models import Feedback, Message, Run, ToolCall, UsageEntry
 from assistant.models.runs import ACTIVE
@@ -32,6 +34,7 @@ class Key(NamedTuple):
     provider: str
     model: str
     tool: str
+    language: str
 
 
 def sum_day(*, tenant_id: int, day: date, keeps_larger: bool = False) -> int:
@@ -84,6 +87,7 @@ def _add(sums: dict[Key, Counter[str]], tenant_id: int, runs: Sequence[Any]) -> 
     messages = Message.objects.filter(run__in=ids, conversation__tenant_id=tenant_id)
     cut = set(messages.filter(is_partial=True).exclude(cut_reason="").values_list("run_id", flat=True))
     edited, again = _branched(runs, messages)
+    languages = _languages(runs, tenant_id)
     calls: dict[int, dict[str, Counter[str]]] = defaultdict(dict)
     for row in (
         ToolCall.objects.filter(tenant_id=tenant_id, run__in=ids)
@@ -123,10 +127,26 @@ def _add(sums: dict[Key, Counter[str]], tenant_id: int, runs: Sequence[Any]) -> 
             run.fallback_provider or run.provider_name,
             run.fallback_model or run.model,
             "",
+            languages.get(run.pk, ""),
         )
         sums[key].update(counts)
         for name, one in of_run.items():
             sums[key._replace(tool=name)].update({**counts, "calls": one["calls"], "failed_calls": one["failed"]})
+
+
+def _languages(runs: Sequence[Any], tenant_id: int) -> dict[int, str]:
+    """Return the languages in which runs were asked; a run without a question has that of its conversation's first."""
+    asked = Message.objects.filter(
+        conversation__tenant_id=tenant_id,
+        conversation__in={run.conversation_id for run in runs},
+        role=Message.Role.USER,
+    )
+    beginnings = asked.order_by("-position").annotate(beginning=Substr("content", 1, LOOKED_AT))
+    by_run: dict[int, str] = {}
+    by_conversation: dict[Any, str] = {}
+    for run_id, conversation_id, beginning in beginnings.values_list("run_id", "conversation_id", "beginning"):
+        by_run[run_id] = by_conversation[conversation_id] = language_of(beginning)
+    return {run.pk: by_run.get(run.pk, by_conversation.get(run.conversation_id, "")) for run in runs}
 
 
 def _times(run: Any) -> dict[str, int]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from assistant.contrib.insights.models import DaySum, SummedTenant
 from assistant.contrib.insights.services.day_sums import sum_day
+from assistant.contrib.insights.services.releases import record_release
 from assistant.contrib.insights.services.warnings import record_warnings, send_warnings
 from assistant.models import Feedback, Run, Tenant
 from assistant.services.db.threads import in_database
@@ -23,6 +24,8 @@ MAX_TENANTS = 20
 OPEN_DAYS = 3
 # The days of runs that were rated later are made anew, unless rows are gone.
 MAX_RATED = 1_000
+# Whether this process has recorded its release.
+_begun: list[bool] = []
 
 
 @recurs("insights.sum", seconds=60.0, is_first_later=True)
@@ -30,6 +33,9 @@ async def sum_tenants() -> None:
     """Make the sums of the tenants that are due, tenant by tenant, and send the warnings that are due."""
     if not settings.ASSISTANT_INSIGHTS_FROM_SERVER:
         return
+    if not _begun:
+        # Once in a process: while others still run the release before, the two do not take turns.
+        _begun.append(await in_database(record_release))
     for tenant_id, last in await in_database(claim_tenants, now=timezone.now()):
         for day, keeps_larger in await in_database(due_days, tenant_id=tenant_id, last=last, now=timezone.now()):
             await in_database(sum_day, tenant_id=tenant_id, day=day, keeps_larger=keeps_larger)

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, Sum
+from django.urls import NoReverseMatch, reverse
 
 from assistant.contrib.insights.event_names import QUALITY_STEP
 from assistant.contrib.insights.models import DaySum, QualityWarning
@@ -138,4 +139,16 @@ def _context(warning: QualityWarning) -> Mapping[str, Any]:
         "runs": warning.runs,
         "share": warning.share / 10,
         "earlier_share": warning.earlier_share / 10,
+        "page": _page_of(warning),
     }
+
+
+def _page_of(warning: QualityWarning) -> str:
+    """Return the whole address of the page that names what changed; "" if the site's is not known, or has no panel."""
+    if not settings.ASSISTANT_PUBLIC_URL or not settings.ASSISTANT_WHAT_CHANGED:
+        return ""
+    try:
+        path = reverse("admin:what_changed")
+    except NoReverseMatch:
+        return ""
+    return f"{settings.ASSISTANT_PUBLIC_URL.rstrip('/')}{path}?assistant={warning.assistant_id}"

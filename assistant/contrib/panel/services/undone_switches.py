@@ -1,7 +1,8 @@
-"""Takes back changes of tools' switches, for ten minutes."""
+"""Takes back changes of tools' switches: the latest for ten minutes, and any that an entry of the audit names."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,6 +52,19 @@ def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tena
     entries = list(_recent(actor, tenants).filter(details__change=change))
     if not entries:
         raise LookupError("there is no such change of yours in the last ten minutes")
+    return _undo(actor, entries)
+
+
+@transaction.atomic
+def undo_entry(*, actor: audit_trail.Actor, entry: AuditEntry) -> Change:
+    """Set the switch of an entry of the audit back to what it was before, however old it is and whoever set it.
+
+    A switch that was set since is left. The caller has checked that the actor may change the tenant's switches.
+    """
+    return _undo(actor, [entry])
+
+
+def _undo(actor: audit_trail.Actor, entries: Sequence[AuditEntry]) -> Change:
     was_set = {target_of(entry): entry for entry in entries}
     stored = locked_switches(was_set)
     now = {target: state_of(stored.get(target)).word for target in was_set}

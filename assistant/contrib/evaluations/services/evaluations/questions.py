@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from assistant.contrib.evaluations.models.evaluations import MAX_QUESTION, MAX_Q
 from assistant.models import Assistant, Conversation, Feedback, Message, Run, ToolCall
 from assistant.services.conversations.paths import on_path, tree_of
 
-Kind = Literal["newest", "down", "failed"]
+Kind = Literal["newest", "down", "failed", "runs"]
 # Of what came before a question: messages, and characters of each.
 MAX_BEFORE, MAX_MESSAGE = 12, 8_000
 # Of a question: recorded calls, and characters of each result and of its arguments.
@@ -51,17 +51,22 @@ class _Asked:
     calls: list[ToolCall] = field(default_factory=list)
 
 
-def stored_questions(*, assistant: Assistant, kind: Kind, limit: int, readable: Q) -> list[Question]:
+def stored_questions(
+    *, assistant: Assistant, kind: Kind, limit: int, readable: Q, runs_of: Collection[int] = ()
+) -> list[Question]:
     """Return the newest questions that members asked an assistant in the chat.
 
     Args:
-        kind: "down" for those whose answer was rated as not helpful, "failed" for those that got none.
+        kind: "down" for those whose answer was rated as not helpful, "failed" for those that got none, "runs" for those
+            of the runs `runs_of`.
         limit: at most `MAX_QUESTIONS` are returned.
         readable: which runs' conversations the caller may read, a condition on `Run`.
     """
     runs = _runs(assistant).filter(readable)
     if kind == "failed":
         runs = runs.filter(status__in=_FAILED)
+    elif kind == "runs":
+        runs = runs.filter(pk__in=runs_of)
     elif kind == "down":
         rated = Feedback.objects.filter(
             tenant=assistant.tenant_id, message__run=OuterRef("pk"), rating=Feedback.Rating.DOWN

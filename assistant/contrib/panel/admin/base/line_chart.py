@@ -38,11 +38,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened at a point: which one, the number that stands above it, and what it was."""
+    """Something that happened at a point: which one, the number that stands above it, what it was, and its page."""
 
     place: int
     number: int
     title: str
+    url: str = ""
 
 
 def line_chart(points: Sequence[Point], *, name: str, unit: str = "", marks: Sequence[Mark] = ()) -> SafeString:
@@ -59,10 +60,10 @@ def line_chart(points: Sequence[Point], *, name: str, unit: str = "", marks: Seq
         name,
         _axis(most, unit),
         _labels(points),
-        _marks(points, marks),
         _line("chart-earlier", points, [point.earlier for point in points], most),
         _line("chart-line", points, [point.value for point in points], most),
         _points(points, most),
+        _marks(points, marks),
     )
 
 
@@ -114,16 +115,18 @@ def _labels(points: Sequence[Point]) -> SafeString:
 
 
 def _marks(points: Sequence[Point], marks: Sequence[Mark]) -> SafeString:
-    return format_html_join(
-        "",
-        '<g class="chart-change"><title>{}</title><line x1="{}" y1="{}" x2="{}" y2="{}"/>'
-        '<circle cx="{}" cy="{}" r="9"/><text x="{}" y="{}" text-anchor="middle">{}</text></g>',
-        (
-            (mark.title, x, TOP - 12, x, HEIGHT - BOTTOM, x, TOP - 18, x, TOP - 14, mark.number)
-            for mark in marks
-            for x in (_px(_x(mark.place, len(points))),)
-        ),
-    )
+    return format_html_join("", "{}", ((_mark(mark, _px(_x(mark.place, len(points)))),) for mark in marks))
+
+
+def _mark(mark: Mark, x: str) -> SafeString:
+    line = format_html('<line x1="{}" y1="{}" x2="{}" y2="{}"/>', x, TOP - 12, x, HEIGHT - BOTTOM)
+    number = format_html(
+        '<circle cx="{}" cy="{}" r="9"/><text x="{}" y="{}" text-anchor="middle">{}</text>',
+        x, TOP - 18, x, TOP - 14, mark.number,
+    )  # fmt: skip
+    if mark.url:
+        number = format_html('<a href="{}" aria-label="{}">{}</a>', mark.url, mark.title, number)
+    return format_html('<g class="chart-change"><title>{}</title>{}{}</g>', mark.title, line, number)
 
 
 def _line(style: str, points: Sequence[Point], values: Sequence[float | None], most: float) -> SafeString:
