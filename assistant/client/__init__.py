@@ -19,13 +19,13 @@ from assistant.client.sent_requests import SentRequest
 from assistant.client.sessions import EventStore, InMemoryStore, Session, SessionEvent
 from assistant.client.stores import ConversationKey, ConversationStore
 from assistant.client.tool_interceptors import Redact, log_calls
+from assistant.client.tool_search import find_tools
 from assistant.client.turns import ReplyStream
 from assistant.core.conversation.turn_endings import GuardrailTripped
 from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
 from assistant.core.extensions.interceptors import Invocation
 from assistant.core.llm.protocol import FailureDetails, schema_tokens
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome, replayed
-from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from assistant.client.agents import Agent
 from assistant.client.mcp_servers import McpHandlers, McpServer, McpTools
+from assistant.client.tool_search import SearchingToolset
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
-from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, UnknownTool
 from assistant.toolkit.calls.gate import HandedIn, called, discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async

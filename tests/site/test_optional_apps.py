@@ -78,7 +78,8 @@ from assistant.services.runs.extensions import added
 from assistant.services.toolpolicy import tools_of_runs
 print([*additions.INLINES, *additions.ANNOTATIONS, *added.FIRST_EXTENSIONS, *tools_of_runs._added])
 from assistant.services.toolcalls import later_results
-print([*later_results._keeper])
+from assistant.services.toolpolicy import many_tools
+print([*later_results._keeper, *many_tools._wrap])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """
 

@@ -13,7 +13,6 @@ from assistant.client.agents import Agent
 from assistant.contrib.sub_agents.models import Delegation
 from assistant.contrib.sub_agents.names import tool_name_of
 from assistant.core.toolcalls.protocols import Admission, Toolset
-from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.settings import AssistantSettings
@@ -30,6 +29,7 @@ from assistant.services.runs.extensions.fallback_models import fallback_model
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.toolcalls.interceptors import with_interceptors
+from assistant.services.toolpolicy.many_tools import searched
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
@@ -196,7 +196,7 @@ class DelegatingToolset:
             description=f"Ask the assistant {row.name!r}: {row.description}",
             model=with_interceptors(model_of(row.provider), tenant=row.tenant_slug),
             fallbacks=() if row.fallback is None else (fallback_model(row.fallback, tenant=row.tenant_slug),),
-            toolset=SearchingToolset(
+            toolset=searched(
                 DelegatingToolset(toolset, **asked, narrowing=self._narrowing, context=self._context, soft=self._soft)
             ),
             system=row.prompt,

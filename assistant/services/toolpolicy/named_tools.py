@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from assistant.core.toolcalls.tool_search import SEARCH_TOOL
 from assistant.models import Assistant
 from assistant.services.errors import Refused
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import TOOLS
 from assistant.services.toolpolicy import outside_tools
 from assistant.services.toolpolicy.conditions import as_offered
+from assistant.services.toolpolicy.many_tools import SEARCH_TOOL
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.tools_of_runs import added_callable_names, titles_of_added
 from assistant.toolkit.unknown_options import meant_by

@@ -11,10 +11,10 @@ import pytest
 from pydantic import BaseModel
 
 from assistant.client.agents import Agent
+from assistant.client.tool_search import SearchingToolset
 from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset, ToolOutcome
-from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.error_sentences import failure
 from assistant.testing.scripted import ScriptedModel

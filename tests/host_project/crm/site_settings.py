@@ -121,6 +121,7 @@ INSTALLED_APPS += [
     "assistant.contrib.explanations",
     "assistant.contrib.sub_agents",
     "assistant.contrib.later_results",
+    "assistant.contrib.tool_search",
     "assistant.contrib.titles",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",

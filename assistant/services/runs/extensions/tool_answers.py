@@ -31,9 +31,7 @@ RULE_STUBBED = "A test: the tool was not run."
 RULE_ASKED = "A test: its tester is asked before anything changes."
 # Tools that are part of a run itself: the search for tools, other assistants (whose own calls are answered as these
 # are), and the answer of a given type.
-_OWN_MODULES = frozenset(
-    {"assistant.core.toolcalls.tool_search", "assistant.client.agents", "assistant.core.llm.typed_output"}
-)
+_OWN_MODULES = frozenset({"assistant.client.tool_search", "assistant.client.agents", "assistant.core.llm.typed_output"})
 
 Answered = Literal["recorded", "called", "stubbed"]
 

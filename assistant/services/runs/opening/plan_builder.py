@@ -11,7 +11,6 @@ from django.utils import timezone
 from assistant.core.extensions.extension import Interceptors, acting
 from assistant.core.toolcalls.call_settings import CallSettings, Questions
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
-from assistant.core.toolcalls.tool_search import OFFERED_AT_ONCE, SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
 from assistant.core.values.switched_off import note_of_tools_off
@@ -24,6 +23,7 @@ from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import report_incident, tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
+from assistant.services.toolpolicy.many_tools import OFFERED_AT_ONCE, searched
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
 from assistant.toolkit.context import SharedState
@@ -88,7 +88,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             plan = extension.planned(plan)
     # Only toolsets that others stand around may offer more than the policy has found.
     if plan.toolset is not toolset or len([one for one in setup.tools if one.policy != "off"]) > OFFERED_AT_ONCE:
-        plan = replace(plan, toolset=SearchingToolset(plan.toolset))
+        plan = replace(plan, toolset=searched(plan.toolset))
     return plan
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.client.tool_search import SearchingToolset, find_tools
 from assistant.core.toolcalls.protocols import FixedToolset
-from assistant.core.toolcalls.tool_search import SearchingToolset, find_tools
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import Tool
 from tests.core.scripted_turns import run_script
