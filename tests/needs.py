@@ -24,8 +24,10 @@ NEEDS_APPS = re.compile(
     r"|\bASSISTANT_METRICS_TOKEN\b|/mcp/|/admin/|[\"']admin:"
     # The page of `inbox`.
     r"|/inbox/"
-    # Approvals on pages of the panel.
-    r"|\banswer_page\b"
+    # Approvals on pages of the panel, and the panel where a project has mounted it.
+    r"|\banswer_page\b|/office/panel/"
+    # The button of `dictation`.
+    r"|\bDictate\b"
     # Pages with the widget of `end_users`.
     r"|\btests\.browser\.test_widget|/end-user-tokens/|/widget-token/|<tenant-assistant"
     r"|\btests\.browser\.chat\.test_attachments\b|\b[Pp]asskey"

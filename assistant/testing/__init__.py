@@ -6,6 +6,7 @@ The names are imported when one is first asked for: `assistant.testing.tool_test
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    # `from assistant.testing import chat` asks for an attribute before it imports the module.
+    if find_spec(f"{__name__}.{name}") is not None:
+        raise AttributeError(f"module {__name__!r} has not imported {name!r} yet")
     public = import_module("assistant.testing.public")
     try:
         return getattr(public, name)

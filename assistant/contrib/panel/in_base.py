@@ -60,7 +60,7 @@ def _with_policy(response: HttpResponseBase, directive: str) -> HttpResponseBase
     own = ["'self'"]
     if _DJANGO_CSP in settings.MIDDLEWARE:
         response._csp_replace = {directive: own}  # type: ignore[attr-defined]
-    elif _DJANGOS_OWN in settings.MIDDLEWARE and settings.SECURE_CSP:
+    elif _DJANGOS_OWN in settings.MIDDLEWARE and getattr(settings, "SECURE_CSP", None):
         response._csp_config = {**settings.SECURE_CSP, directive: own}  # type: ignore[attr-defined]
     return response
 

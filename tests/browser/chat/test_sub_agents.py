@@ -75,6 +75,6 @@ async def test_a_call_that_asked_for_nonsense_keeps_its_title(page: Page, fake_p
     fake_provider.reply("It did not work.")
     await ask(page, "Try")
     await answered(page)
-    await expect(page.locator(".activity .tool > summary .tool-name")).to_have_text(["The expert"])
+    await expect(page.locator(".tool > summary .tool-name")).to_have_text(["The expert"])
     await page.reload()
-    await expect(page.locator(".activity .tool > summary .tool-name")).to_have_text(["The expert"])
+    await expect(page.locator(".tool > summary .tool-name")).to_have_text(["The expert"])
