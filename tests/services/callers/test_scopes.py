@@ -204,7 +204,9 @@ def _routes(patterns: list[Any]) -> Iterator[tuple[str, Any]]:
 def test_every_endpoint_and_its_methods_are_in_the_table() -> None:
     resolvers = [one for one in optional_apps.urlpatterns() if isinstance(one, URLResolver)]
     of_apps = [one for one in resolvers if str(one.pattern) == OF_TENANT]
-    found = dict(_routes([*rest_urls.of_tenant, *(route for one in of_apps for route in one.url_patterns)]))
+    routes = _routes([*rest_urls.of_tenant, *(route for one in of_apps for route in one.url_patterns)])
+    # Who has the address of a result that comes later needs no key: its token is the credential.
+    found = {address: view for address, view in routes if not address.startswith("pending/")}
     assert set(found) == set(REST)
     for address, view in found.items():
         if hasattr(view, "cls"):

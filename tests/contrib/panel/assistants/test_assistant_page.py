@@ -24,7 +24,7 @@ def tab(cast: Cast, slug: str) -> str:
 def test_every_tab_leads_to_all_others_and_the_list_to_the_first(amys: Client, cast: Cast) -> None:
     tabs = amys.get(editor(cast)).context["assistant_tabs"]
     assert [link.name for link in tabs] == [
-        "Prompt", "Quality", "Conversations", "Tools", "Knowledge", "Settings", "Changes",
+        "Prompt", "Quality", "What changed?", "Conversations", "Tools", "Knowledge", "Settings", "Changes",
     ]  # fmt: skip
     for link in tabs:
         page = amys.get(link.url)
@@ -46,7 +46,8 @@ def test_a_role_sees_its_tabs_only(cast: Cast) -> None:
     role = CustomRole.objects.create(tenant=cast.acme, name="Writer", prompts=True)
     Membership.objects.get(user=writer).custom_roles.add(role)
     browser = signed_in(writer)
-    assert [link.name for link in browser.get(editor(cast)).context["assistant_tabs"]] == ["Prompt", "Quality"]
+    tabs = browser.get(editor(cast)).context["assistant_tabs"]
+    assert [link.name for link in tabs] == ["Prompt", "Quality", "What changed?"]
     assert browser.get(tab(cast, "conversations")).status_code == 404
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.forms import BoundField, ModelMultipleChoiceField
 from django.test import Client
 from django.urls import reverse
 
@@ -32,8 +33,13 @@ def form_of(client: Client, row: Assistant | Tenant) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for one in forms:
         for form in [one.management_form, *one.forms] if hasattr(one, "forms") else [one]:
-            values |= {field.html_name: field.value() for field in form}
+            values |= {field.html_name: field.value() for field in form if not is_nothing(field)}
     return {name: "" if value is None else value for name, value in values.items() if value is not False}
+
+
+def is_nothing(field: BoundField) -> bool:
+    """Whether a browser sends nothing of a field: a choice of several with none of them chosen."""
+    return field.value() is None and isinstance(field.field, ModelMultipleChoiceField)
 
 
 def chosen(assistant: Assistant, soft: SoftModel | None = None) -> ProviderChoice | None:
