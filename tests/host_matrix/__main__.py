@@ -172,14 +172,28 @@ def compare(report: Mapping[str, Any], reference: Mapping[str, Any], roles: Sequ
     ]
 
 
+# An exception from which the next one followed, whose traceback is below.
+_CAUSE = re.compile(
+    r"^Traceback(?:(?!^Traceback).)*?^(?:The above exception was|During handling of the above)[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+# What an answer with 403 raises, which some projects log with its traceback.
+_REFUSAL = "django.core.exceptions.PermissionDenied"
+
+
 def failures(log: str) -> Iterator[str]:
-    """The lines of a server's log that an exception was written below, but for what it says only to debug itself."""
+    """The exceptions in a server's log, each with the line before it, but for refusals and what is only to debug."""
     said = ""
-    for line in log.splitlines():
+    is_traceback = False
+    for line in _CAUSE.sub("", log).splitlines():
         if re.search(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b", line):
             said = line
-        elif line.startswith("Traceback") and "DEBUG" not in said:
-            yield said or line
+        elif line.startswith("Traceback"):
+            is_traceback = "DEBUG" not in said
+        elif is_traceback and re.match(r"[\w.]+(:|$)", line):
+            is_traceback = False
+            if not line.startswith(_REFUSAL):
+                yield f"{line} after {said}"
 
 
 def try_host(name: str, wheel: Path, uv: str, roles: Sequence[str]) -> dict[str, Any]:
