@@ -35,7 +35,20 @@ async def _describe(context: ToolContext) -> str:
             },
             result='{"results":[{"number":"9.4","text":"Register it at the gate, on Sundays only."}]}',
             answer="Register it at the gate, on Sundays only [9.4].",
-        )
+        ),
+        # Asked in another language than the documents are written in.
+        Example(
+            "Wie ist das, was kostet die Anmeldung von einem Zebra, und wie lange dauert sie?",
+            {
+                "queries": [
+                    "Registration of large animals is charged per head and done on Sundays.",
+                    "pets livestock creatures entry fee price duration registration",
+                ],
+                "limit": 3,
+            },
+            result='{"results":[{"number":"9.5","text":"Registration is 9.99 XTS and done on Sundays only."}]}',
+            answer="Die Anmeldung kostet 9.99 XTS und geht nur an Sonntagen [9.5].",
+        ),
     ],
 )
 def search_docs(

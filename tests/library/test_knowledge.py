@@ -14,7 +14,7 @@ from assistant.services.knowledge.overview import describe_documents
 from assistant.services.knowledge.quotations import NOTHING
 from assistant.services.knowledge.reach import whole_reach
 from assistant.services.knowledge.stems import languages_of, stop_words, words_of
-from assistant.toolkit import ToolContext, ToolError
+from assistant.toolkit import Example, ToolContext, ToolError
 from tests.base import Cast
 from tests.library.calling import call, context_of
 
@@ -150,8 +150,8 @@ def test_copies_of_a_passage_are_found_once(cast: Cast) -> None:
     assert len(titles(cast.acme, "valve water")) == 1
 
 
-def test_the_example_has_no_word_of_its_question() -> None:
-    (example,) = search_docs.examples
+@pytest.mark.parametrize("example", search_docs.examples, ids=lambda example: example.user)
+def test_an_example_has_no_word_of_its_question(example: Example) -> None:
     ignored = set().union(*map(stop_words, languages_of(example.user)))
     asked = {word for word in words_of(example.user) if word not in ignored}
     assert len(asked) > 2

@@ -62,3 +62,27 @@ def test_another_tenants_customer_is_not_known_at_all(at_acme: ToolContext, at_g
     Customer.objects.filter(tenant_id=at_acme.tenant.id, number=11).update(number=911)
     with pytest.raises(ToolError, match=r"There is no customer 911\."):
         call(find_orders, at_globex, customer_id=911)
+
+
+def test_what_is_found_is_counted_and_added_up_by_the_tool_whatever_the_limit(at_acme: ToolContext) -> None:
+    found = call(find_orders, at_acme, status="open", limit=1)
+    assert found["sums"] == [{"amount": "5437.80", "currency": "EUR"}]
+    assert found["summary"].startswith("8 open orders, 5,437.80 EUR together: 1041 of Isabella Rossi and others.")
+    assert (
+        "5 orders of customer 42, Lena Hofbauer, 1,328.70 EUR together. The newest is 1045"
+        in (call(find_orders, at_acme, customer_id=42)["summary"])
+    )
+
+
+def test_orders_are_found_by_the_customers_city(at_acme: ToolContext, at_globex: ToolContext) -> None:
+    found = call(find_orders, at_acme, status="open", city="Vienna")
+    assert [order["number"] for order in found["orders"]] == [1009]
+    assert found["summary"].startswith("1 open order of customers in Vienna, 906.80 EUR: 1009 of Aisha Rahmani.")
+    assert call(find_orders, at_globex, city="Vienna")["summary"] == "No orders of customers in Vienna."
+
+
+def test_sums_of_currencies_stay_apart(at_acme: ToolContext) -> None:
+    Order.objects.filter(tenant_id=at_acme.tenant.id, number=1045).update(currency="CHF")
+    found = call(find_orders, at_acme, customer_id=42)
+    assert found["sums"] == [{"amount": "189.00", "currency": "CHF"}, {"amount": "1139.70", "currency": "EUR"}]
+    assert "189.00 CHF and 1,139.70 EUR together" in found["summary"]

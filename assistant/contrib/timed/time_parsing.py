@@ -19,6 +19,10 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS_AWAY = {"today": 0, "tomorrow": 1, "the day after tomorrow": 2, "yesterday": -1, "the day before yesterday": -2}
+_AWAY = re.compile(r"in (?P<count>\d{1,5}) (?:days?|weeks?)|(?P<ago>\d{1,5}) (?:days?|weeks?) ago")
+_BEFORE = frozenset({"last", "previous", "past", "this past", "the last"})
+_AFTER = frozenset({"", "next", "this", "coming", "this coming", "the next"})
 _DAY_WORD = rf"(?:on\s+|next\s+)?(?:{'|'.join(_WEEKDAYS)})|today|tomorrow|\d{{4}}-\d{{2}}-\d{{2}}"
 _DAY_AND_CLOCK = re.compile(rf"(?P<day>{_DAY_WORD})(?:\s*,?\s+(?:at\s+)?|T)(?P<clock>.+)", re.IGNORECASE)
 _CLOCK_AND_DAY = re.compile(rf"(?P<clock>.+?)\s*,?\s+(?P<day>{_DAY_WORD})", re.IGNORECASE)
@@ -62,6 +66,39 @@ def parse_zone(text: str) -> zoneinfo.ZoneInfo:
         f"Did you mean {', '.join(dict.fromkeys(similar[:5]))}?" if similar else "Use an IANA name like Europe/Vienna."
     )
     raise ToolError(f"There is no time zone {text!r}. {hint}")
+
+
+def parse_day(text: str, now: datetime) -> date:
+    """Parse a day beside that of an aware time: "yesterday", "last Friday", "in 3 weeks", "2 days ago", a date.
+
+    A day of the week is the next one, and with "last" the one before; never today.
+
+    Raises:
+        ToolError: it is none of these; the message gives examples.
+    """
+    today = now.date()
+    words = " ".join(text.lower().split()).removeprefix("on ")
+    if words in _DAYS_AWAY:
+        return today + timedelta(days=_DAYS_AWAY[words])
+    if match := _AWAY.fullmatch(words):
+        days = int(match["count"] or match["ago"]) * (7 if "week" in words else 1)
+        return _check_year(_moved(today, days if match["count"] else -days))
+    back, _, weekday = words.rpartition(" ")
+    if weekday in _WEEKDAYS and back in _BEFORE:
+        return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(weekday) - 1) % 7 + 1)
+    if weekday in _WEEKDAYS and back in _AFTER:
+        return today + timedelta(days=(_WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
+    try:
+        return _check_year(date.fromisoformat(words))
+    except ValueError:
+        raise ToolError(f"{text!r} is not a day. Write it like last Friday, in 3 weeks or 2026-11-21.") from None
+
+
+def _moved(day: date, days: int) -> date:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        raise ToolError(f"{days} days away is out of range.") from None
 
 
 def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:

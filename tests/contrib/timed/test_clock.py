@@ -65,3 +65,11 @@ def test_an_hour_that_clocks_show_twice_is_named_both_times() -> None:
 def test_invalid_times_are_refused(time: str) -> None:
     with pytest.raises(ToolError):
         call(convert_time, time=time, from_zone="Asia/Tokyo", to_zone="UTC")
+
+
+def test_another_day_is_told_as_a_date_with_its_day_of_the_week() -> None:
+    today = datetime.fromisoformat(call(current_time, IN_VIENNA)["iso"])
+    told = call(current_time, IN_VIENNA, day="yesterday")
+    assert told["human"].startswith(f"{today - timedelta(days=1):%A} {(today - timedelta(days=1)).day} ")
+    with pytest.raises(ToolError, match="is not a day"):
+        call(current_time, IN_VIENNA, day="someday")

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assistant.contrib.timed.time_parsing import parse_time
+from assistant.contrib.timed.time_parsing import parse_day, parse_time
 from assistant.toolkit import ToolError
 
 # A Saturday, 23:30 in Vienna.
@@ -39,3 +39,28 @@ def test_a_day_may_stand_beside_a_time(text: str, day: date | None, clock: time)
 def test_what_is_no_time_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ToolError, match="is not a time"):
         parse_time(text, ZoneInfo("Europe/Vienna"), NOW)
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [
+        ("last Friday", "2026-11-20"),
+        ("last Saturday", "2026-11-14"),
+        ("Saturday", "2026-11-28"),
+        ("on Monday", "2026-11-23"),
+        ("next monday", "2026-11-23"),
+        ("yesterday", "2026-11-20"),
+        ("the day after tomorrow", "2026-11-23"),
+        ("in 3 weeks", "2026-12-12"),
+        ("1 day ago", "2026-11-20"),
+        ("2026-02-28", "2026-02-28"),
+    ],
+)
+def test_a_day_in_words_is_a_date(words: str, day: str) -> None:
+    assert parse_day(words, datetime(2026, 11, 21, 10, 42, tzinfo=UTC)) == date.fromisoformat(day)
+
+
+@pytest.mark.parametrize("words", ["", "Fryday", "last week", "in 99999 weeks", "99999 weeks ago", "2026-02-30"])
+def test_what_is_no_day_is_refused(words: str) -> None:
+    with pytest.raises(ToolError):
+        parse_day(words, datetime(2026, 11, 21, 10, 42, tzinfo=UTC))

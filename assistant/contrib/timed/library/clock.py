@@ -12,6 +12,7 @@ from assistant.contrib.timed.time_parsing import (
     datetimes_of,
     format_datetime,
     format_utc_offset,
+    parse_day,
     parse_time,
     parse_zone,
 )
@@ -55,6 +56,12 @@ class ConvertedTime:
             result='{"human":"Friday 3 February 1911, 04:05","iso":"1911-02-03T04:05:00-10:00"}',
             answer="In Honolulu it is 04:05 on Friday 3 February 1911.",
         ),
+        Example(
+            "what was the date last Thursday?",
+            {"day": "last Thursday"},
+            result='{"human":"Thursday 2 February 1911, 15:05","iso":"1911-02-02T15:05:00+01:00"}',
+            answer="Last Thursday was 2 February 1911.",
+        ),
     ],
 )
 def current_time(
@@ -62,9 +69,11 @@ def current_time(
     timezone: Annotated[
         str | None, Param("IANA name, like Asia/Tokyo. Leave out for the user's own zone.", max_length=100)
     ] = None,
+    day: Annotated[str | None, Param("Another day, like last Friday or in 3 weeks.", max_length=50)] = None,
 ) -> ZonedTime:
-    """Tell the current date and time."""
-    return _zoned(datetime.now(UTC).astimezone(parse_zone(timezone or context.tenant.timezone)))
+    """Tell the current date and time, or which date a day is."""
+    now = datetime.now(UTC).astimezone(parse_zone(timezone or context.tenant.timezone))
+    return _zoned(now if day is None else datetime.combine(parse_day(day, now), now.timetz()))
 
 
 @tool(
