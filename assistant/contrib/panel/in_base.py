@@ -58,10 +58,12 @@ def for_frame(response: HttpResponseBase) -> HttpResponseBase:
 def _with_policy(response: HttpResponseBase, directive: str) -> HttpResponseBase:
     """Return a response whose policy allows the site itself in a directive, as the middleware's decorators say it."""
     own = ["'self'"]
+    # Django has it from version 6.0 on.
+    policy = getattr(settings, "SECURE_CSP", None)
     if _DJANGO_CSP in settings.MIDDLEWARE:
         response._csp_replace = {directive: own}  # type: ignore[attr-defined]
-    elif _DJANGOS_OWN in settings.MIDDLEWARE and getattr(settings, "SECURE_CSP", None):
-        response._csp_config = {**settings.SECURE_CSP, directive: own}  # type: ignore[attr-defined]
+    elif _DJANGOS_OWN in settings.MIDDLEWARE and policy:
+        response._csp_config = {**policy, directive: own}  # type: ignore[attr-defined]
     return response
 
 
