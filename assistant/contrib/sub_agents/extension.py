@@ -11,7 +11,7 @@ from typing import Any
 
 from assistant.client.agents import Agent
 from assistant.contrib.sub_agents.models import Delegation
-from assistant.contrib.sub_agents.names import tool_name_of
+from assistant.contrib.sub_agents.names import askable, tool_name_of
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import ToolCall
@@ -62,9 +62,7 @@ def delegates_of(
     Args:
         soft: what answers in place of what each would choose; None below the tenant's soft threshold of cost.
     """
-    assistants = Assistant.objects.filter(
-        tenant_id=tenant_id, delegators__tenant_id=tenant_id, delegators__assistant_id=assistant_id, is_active=True
-    )
+    assistants = askable(tenant_id=tenant_id, assistant_id=assistant_id)
     rows = list(with_prompt(assistants.order_by("slug")).select_related("delegation"))
     if not rows:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from assistant.contrib.sub_agents.models import Delegation
 from assistant.models import Assistant
@@ -36,9 +36,14 @@ def titles_of(*, tenant_id: int, names: Collection[str] | None) -> dict[str, str
     return {tool_name_of(slug): name for slug, name in rows}
 
 
-def callable_names(*, tenant_id: int, assistant_id: int) -> set[str]:
-    """Return the names of the tools with which an assistant asks others."""
-    found = Assistant.objects.filter(
+def askable(*, tenant_id: int, assistant_id: int) -> QuerySet[Assistant]:
+    """Return the active assistants of the tenant that one may ask."""
+    return Assistant.objects.filter(
         tenant_id=tenant_id, delegators__tenant_id=tenant_id, delegators__assistant_id=assistant_id, is_active=True
     )
-    return {tool_name_of(slug) for slug in found.values_list("slug", flat=True)}
+
+
+def callable_names(*, tenant_id: int, assistant_id: int) -> set[str]:
+    """Return the names of the tools with which an assistant asks others."""
+    slugs = askable(tenant_id=tenant_id, assistant_id=assistant_id).values_list("slug", flat=True)
+    return {tool_name_of(slug) for slug in slugs}

@@ -20,6 +20,7 @@ _CLOCK = re.compile(
 )
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS_AWAY = {"today": 0, "tomorrow": 1, "the day after tomorrow": 2, "yesterday": -1, "the day before yesterday": -2}
+# At most five digits: so many weeks before or after today are still within the calendar.
 _AWAY = re.compile(r"in (?P<count>\d{1,5}) (?:days?|weeks?)|(?P<ago>\d{1,5}) (?:days?|weeks?) ago")
 _BEFORE = frozenset({"last", "previous", "past", "this past", "the last"})
 _AFTER = frozenset({"", "next", "this", "coming", "this coming", "the next"})
@@ -82,23 +83,20 @@ def parse_day(text: str, now: datetime) -> date:
         return today + timedelta(days=_DAYS_AWAY[words])
     if match := _AWAY.fullmatch(words):
         days = int(match["count"] or match["ago"]) * (7 if "week" in words else 1)
-        return _check_year(_moved(today, days if match["count"] else -days))
+        return _check_year(today + timedelta(days=days if match["count"] else -days))
     back, _, weekday = words.rpartition(" ")
     if weekday in _WEEKDAYS and back in _BEFORE:
         return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(weekday) - 1) % 7 + 1)
     if weekday in _WEEKDAYS and back in _AFTER:
-        return today + timedelta(days=(_WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
+        return _next(weekday, today)
     try:
         return _check_year(date.fromisoformat(words))
     except ValueError:
         raise ToolError(f"{text!r} is not a day. Write it like last Friday, in 3 weeks or 2026-11-21.") from None
 
 
-def _moved(day: date, days: int) -> date:
-    try:
-        return day + timedelta(days=days)
-    except OverflowError:
-        raise ToolError(f"{days} days away is out of range.") from None
+def _next(weekday: str, today: date) -> date:
+    return today + timedelta(days=(_WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
 
 
 def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:
@@ -144,7 +142,7 @@ def _read_day(word: str, zone: zoneinfo.ZoneInfo, now: datetime) -> date:
         return today + timedelta(days=word == "tomorrow")
     weekday = word.rpartition(" ")[2]
     if weekday in _WEEKDAYS:
-        return today + timedelta(days=(_WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
+        return _next(weekday, today)
     try:
         day = date.fromisoformat(word)
     except ValueError:
