@@ -335,7 +335,7 @@ class ChatConsumer(BaseConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:
             return
-        if not self._may_send():
+        if not (self._bucket.take() and self._member_bucket.take()):
             self._is_closing = True
             await self.close(CLOSE_TOO_MANY, close_reason(TOO_MANY_FRAMES))
             return
@@ -411,6 +411,3 @@ class ChatConsumer(BaseConsumer):
 
     async def _protocol_error(self, code: str, reason: str) -> None:
         await self.send(text_data=protocol_error(code, reason))
-
-    def _may_send(self) -> bool:
-        return self._bucket.take() and self._member_bucket.take()

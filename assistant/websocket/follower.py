@@ -165,17 +165,20 @@ class Follower:
                     if not entries:
                         continue
                 # Nearly always the next event has come, and nothing else has to be checked.
-                is_next = not entries or entries[0].position == (position.number, position.seq + 1)
-                if not is_next and not self._is_reachable(entries[0]):
-                    await self._replace_lost_events(changed)
-                    continue
+                if entries:
+                    first = (entries[0].number, entries[0].seq)
+                    is_next = first == (position.number, position.seq + 1)
+                    begins_next_run = self._is_at_end and first == (position.number + 1, 1)
+                    if not (is_next or begins_next_run or self._is_reachable(entries[0])):
+                        await self._replace_lost_events(changed)
+                        continue
                 if self._renderer is not None:
                     await self._send_notices(position)
                 if not entries:
                     await self._wait(changed)
                     continue
                 await self._send_entries(entries)
-                self._position = entries[-1].position
+                self._position = Position(entries[-1].number, entries[-1].seq)
                 self._is_at_end = entries[-1].is_end
 
     async def _send_entries(self, entries: Sequence[Entry]) -> None:

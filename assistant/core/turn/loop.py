@@ -17,7 +17,7 @@ from assistant.core.streaming.event_writer import AnswerStream, EventWriter
 from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
 from assistant.core.toolcalls.protocols import Decision
-from assistant.core.turn.model_requests import ModelRequests
+from assistant.core.turn.model_requests import CIRCUITS, ModelRequests
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
 from assistant.core.values import events
@@ -314,7 +314,8 @@ class _Turn:
         requests.count(request, reply)
         if not reply.tool_calls and (not reply.text or reply.finish_reason in CUT_SHORT):
             yield cut_short(reply, writer.message_id)
-        requests.recovery.answered()
+        if requests.recovery.has_failed or CIRCUITS.known:
+            requests.recovery.answered()
         if self.extensions is not None:
             await self.extensions.after_reply(reply)
 

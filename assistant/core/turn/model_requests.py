@@ -130,6 +130,7 @@ class Recovery:
         without_files: whether images and PDFs are left out, to the end of the turn.
         repair_messages: messages that are sent after the conversation and are not part of it.
         sent: the part of the conversation that is sent.
+        has_failed: whether the latest request has failed.
     """
 
     def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
@@ -137,6 +138,7 @@ class Recovery:
         self.prices = plan.settings.prices
         self.history_tokens = plan.settings.history_tokens
         self.without_files = False
+        self.has_failed = False
         self.repair_messages: tuple[Message, ...] = ()
         self._plan = plan
         self._transcript = transcript
@@ -155,9 +157,9 @@ class Recovery:
         return events
 
     def answered(self) -> None:
-        """Note that the request was answered."""
-        if CIRCUITS.known:
-            CIRCUITS.answered(self.model)
+        """Note that the request was answered, after one that failed."""
+        CIRCUITS.answered(self.model)
+        self.has_failed = False
         self._repeats = 0
         self._was_empty = False
         self._was_too_long = False
@@ -174,6 +176,7 @@ class Recovery:
             CIRCUITS.failed(self.model)
         if error.kind == "written_call":
             self._transcript.timeline.wrote_calls("failed")
+        self.has_failed = True
         events = None
         if error.kind == "empty":
             events = self._again_if(not self._was_empty)

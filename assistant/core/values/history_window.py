@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from assistant.core.values.messages import Message
 from assistant.toolkit.calls.call import cut
@@ -39,12 +39,12 @@ def estimate(message: Message) -> int:
     return tokens
 
 
+@dataclass(slots=True)
 class Estimates:
     """Caches `estimate` by message: a run sends the same messages with every request."""
 
-    def __init__(self) -> None:
-        # Keeps the message alive, so that no other object gets its id.
-        self._known: dict[int, tuple[Message, int]] = {}
+    # Keeps the message alive, so that no other object gets its id.
+    _known: dict[int, tuple[Message, int]] = field(default_factory=dict)
 
     def of(self, messages: Iterable[Message]) -> int:
         """Estimate the tokens of the messages together."""

@@ -48,14 +48,26 @@ class FileWriter:
         log.writers.add(self)
 
     def write(self, entry: Entry) -> None:
-        if not self._is_broken:
-            try:
-                self._keep(entry)
-            except (OSError, ValueError):
-                # Readers still get the events, and the next checkpoint stores them. The file must not have a gap.
-                self._is_broken = True
+        is_kept = not self._is_broken
+        try:
+            if is_kept and entry.is_end and not self._outlives_run:  # the run is stored in the database
                 self._close()
-                logger.exception("The events of a run cannot be kept in %s", self._path)
+                self._path.unlink(missing_ok=True)
+            elif is_kept:
+                line = b"%d %d %b\n" % (entry.number, entry.seq, entry.frame.encode())
+                end = self._end + len(line)
+                if self._window is None or end > WINDOW_BYTES:
+                    if self._file is None:
+                        self._file = self._begin(entry)
+                    line = self._map_next_window(self._file, line)
+                    end = self._end + len(line)
+                self._window[self._end : end] = line  # type: ignore[index]  # `_map_next_window` has set it
+                self._end = end
+        except (OSError, ValueError):
+            # Readers still get the events, and the next checkpoint stores them. The file must not have a gap.
+            self._is_broken = True
+            self._close()
+            logger.exception("The events of a run cannot be kept in %s", self._path)
         self._log.append((entry,))
 
     def keep_events(self) -> None:
@@ -63,21 +75,6 @@ class FileWriter:
 
     async def flush(self) -> None:
         return
-
-    def _keep(self, entry: Entry) -> None:
-        if entry.is_end and not self._outlives_run:  # the run is stored in the database
-            self._close()
-            self._path.unlink(missing_ok=True)
-            return
-        line = b"%d %d %b\n" % (entry.number, entry.seq, entry.frame.encode())
-        end = self._end + len(line)
-        if self._window is None or end > WINDOW_BYTES:
-            if self._file is None:
-                self._file = self._begin(entry)
-            line = self._map_next_window(self._file, line)
-            end = self._end + len(line)
-        self._window[self._end : end] = line  # type: ignore[index]  # `_map_next_window` has set it
-        self._end = end
 
     def _begin(self, first: Entry) -> FileIO:
         """Create the file, with the events that another process has written of the same run.

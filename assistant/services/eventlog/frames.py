@@ -23,7 +23,7 @@ class FrameEncoder:
     """Encodes the events of one run, each in about a microsecond."""
 
     def __init__(self, *, run_id: str, thread: str) -> None:
-        self._run = f'"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
+        self._run = f'"run":{{"id":{_encode(run_id).decode()},"thread":{_encode(thread).decode()},"seq":'
         self._tail = f',"metadata":{{{self._run}'
 
     def frame(self, event: Event, seq: int) -> str:
@@ -32,10 +32,6 @@ class FrameEncoder:
         if type(event) is ToolCallStart and event.metadata is not None:  # the only event that has metadata of its own
             return f"{begun[:-1]}{',' if event.metadata.tool else ''}{self._run}{seq}}}}}}}"
         return f"{begun}{self._tail}{seq}}}}}}}"
-
-
-def _text(value: str) -> str:
-    return _encode(value).decode()
 
 
 def bare_frame(event: Event) -> str:
@@ -61,7 +57,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused, seq: int = 1) -> s
     frame = encoder.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), seq)
     if refusal.resets_at is None:
         return frame
-    return f'{frame.removesuffix("}}")},"resetsAt":{_text(format_timestamp(refusal.resets_at))}}}}}'
+    return f'{frame.removesuffix("}}")},"resetsAt":{_encode(format_timestamp(refusal.resets_at)).decode()}}}}}'
 
 
 def _given_id(given: Mapping[str, Any], name: str) -> str:

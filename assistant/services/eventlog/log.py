@@ -95,7 +95,11 @@ class ThreadLog:
         kept = self._entries
         last = kept[-1] if kept else None
         for entry in entries:
-            if not follows(entry, last):
+            if last is None or entry.number > last.number:
+                is_next = entry.seq == 1
+            else:
+                is_next = entry.number == last.number and entry.seq == last.seq + 1
+            if not is_next:
                 if last is not None and is_at_or_before(entry, last):
                     continue
                 # Events in between are missing, so the older ones are of no use to a reader any more.

@@ -73,7 +73,7 @@ class MemoryLog:
             self.reset(thread)
         log = self.thread(thread)
         log.forget_before(number - 1)
-        await self.drop_idle_threads()
+        self.sweep()
         return log
 
     async def drop_idle_threads(self) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.turn.plan import Plan
@@ -54,10 +52,6 @@ def ending_of(event: RunFinished | RunError) -> Ending:
     return Ending(status, stored)
 
 
-def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
-    return Conversation.objects.filter(pk=pk, tenant_id=tenant_id)
-
-
 @transaction.atomic
 def close_run(
     *,
@@ -86,9 +80,10 @@ def close_run(
     Raises:
         LostRun: `key.owner` does not hold the run any more.
     """
+    conversation = Conversation.objects.filter(pk=key.conversation_id, tenant_id=key.tenant_id)
     if position is None:
-        counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
-        position = (counts.first() or 0) + _count_input_messages(key)
+        count = conversation.values_list("message_count", flat=True).first()
+        position = (count or 0) + _count_input_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
     record = None if make_record is None else make_record()
     if any(key.reserved):
@@ -100,9 +95,7 @@ def close_run(
             spent=(total.total_tokens, total.cost),
         )
     # Every transaction updates the conversation's row first, so that two for the same conversation cannot deadlock.
-    _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).update(
-        run_count=key.number, message_count=position + len(messages), updated_at=now
-    )
+    conversation.update(run_count=key.number, message_count=position + len(messages), updated_at=now)
     is_held = held_run(key).update(
         status=ending.status,
         ending=dict(ending.event),

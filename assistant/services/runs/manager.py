@@ -165,7 +165,12 @@ class Runs:
         self.queue.update_limits(place, setup.quotas)
         try:
             if start is None:
-                await self._prepare_log(key)
+                async with asyncio.timeout(PREPARE_SECONDS):
+                    thread_log = await self.log.start_run(key.thread, key.number)
+                    # A run is stored before its last event is written, and the next run can be opened in between. Once
+                    # the log has events of the next run, that event could not be appended any more.
+                    if thread_log.lacks_end_of(key.number - 1):
+                        await append_missing_end_before(key=key, log=self.log)
             if setup.queued is not None:
                 await self.queue.add(place, setup.queued)
                 if not self._dispatcher.offers(key, setup.queued, place):
@@ -182,15 +187,6 @@ class Runs:
             watcher(key)
         self._work.add(task)
         task.add_done_callback(lambda done: self._on_done(run, place, done))
-
-    async def _prepare_log(self, key: RunKey) -> None:
-        """Begin a run in the event log. Raises `TimeoutError` after `PREPARE_SECONDS`."""
-        async with asyncio.timeout(PREPARE_SECONDS):
-            thread_log = await self.log.start_run(key.thread, key.number)
-            # A run is stored before its last event is written, and the next run can be opened in between. Once the log
-            # has events of the next run, that event could not be appended any more.
-            if thread_log.lacks_end_of(key.number - 1):
-                await append_missing_end_before(key=key, log=self.log)
 
     def works_on(self, thread: str, run_id: str | None = None) -> bool:
         """Whether a run of a thread, or the one with this id, runs or is queued in this process."""

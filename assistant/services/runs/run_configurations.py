@@ -16,7 +16,6 @@ from django.db import transaction
 
 from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
-from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.opening.run_setup import RunSetup
 
@@ -45,9 +44,14 @@ class Configuration:
 def configuration_of(setup: RunSetup) -> Configuration:
     """Return the configuration of a run, without its prompt, secrets and what its client chose for it alone."""
     settings = setup.settings
+    answering = setup.answering
+    choices = {"provider": answering.provider, "fallback": answering.fallback}
     content = {
-        "provider": _named(setup.provider),
-        **({"fallback": _named(setup.answering.fallback)} if setup.answering.fallback is not None else {}),
+        **{
+            role: {"name": choice.name, "source": choice.source, "model": choice.model}
+            for role, choice in choices.items()
+            if choice is not None
+        },
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,
@@ -65,10 +69,6 @@ def configuration_of(setup: RunSetup) -> Configuration:
     return Configuration(hashlib.sha256(msgspec.json.encode(content)).hexdigest(), content)
 
 
-def _named(choice: ProviderChoice) -> dict[str, str]:
-    return {"name": choice.name, "source": choice.source, "model": choice.model}
-
-
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """What is kept of a run besides its messages and calls: its configuration, its times and what was chosen for it."""
@@ -78,12 +78,7 @@ class RunRecord:
 
 
 def record_of(setup: RunSetup, extra: Mapping[str, Any], timeline: Timeline) -> RunRecord:
-    """Return the record of a run that ends now."""
-    return RunRecord(configuration_of(setup), {**timeline.as_json(), **choices_of(setup, extra)})
-
-
-def choices_of(setup: RunSetup, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was chosen for one run: options of the model, the client's tools, and names in the tool context.
+    """Return the record of a run that ends now, with options of the model, the client's tools and names of the context.
 
     Args:
         extra: the values that the program gives tools; only their names are kept.
@@ -101,7 +96,8 @@ def choices_of(setup: RunSetup, extra: Mapping[str, Any]) -> dict[str, Any]:
         "client_tools": client_tools,
         "context": sorted(str(name)[:128] for name in extra)[:MAX_CONTEXT_KEYS],
     }
-    return {name: value for name, value in found.items() if value}
+    chosen = {name: value for name, value in found.items() if value}
+    return RunRecord(configuration_of(setup), {**timeline.as_json(), **chosen})
 
 
 # When this process has stored a tenant's configuration, by the process's clock.

@@ -152,23 +152,9 @@ class RunInput:
         return self.message is not None and bool(self.message.files)
 
     @property
-    def names_place(self) -> bool:
-        """Whether it says itself what it follows."""
-        options = self.options
-        return bool(options.follows is not None or options.replaces or self.history.parent or self.history.asked_last)
-
-    @property
     def thread(self) -> str:
         """The client's threadId."""
         return self.thread_key or str(self.thread_id)
-
-
-def parse_thread_id(thread: str) -> uuid.UUID | None:
-    """Return a threadId as the id of a conversation of ours, if it may be one."""
-    try:
-        return uuid.UUID(thread)
-    except ValueError:
-        return None
 
 
 def parse_input(data: Mapping[str, Any]) -> RunInput:
@@ -176,9 +162,13 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     heads, end = _heads(data.get("messages"))
     given = _validated(data, skipped=end)
     thread = parse_id(given.thread_id, "threadId")
-    thread_id = parse_thread_id(thread)
-    is_own = thread_id is not None and str(thread_id) == thread
+    try:
+        thread_id = uuid.UUID(thread)
+    except ValueError:
+        thread_id = uuid.uuid4()
+    is_own = str(thread_id) == thread
     message, answers = _trailing(given)
+    conversation = (head for head in reversed(heads[:-1]) if head.role in _OF_CONVERSATION)
     # Some clients send an empty list for an empty object.
     options = parse_forwarded_props(given.forwarded_props) if given.forwarded_props else NO_OPTIONS
     if message is None and options.replaces:
@@ -186,7 +176,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     if message is not None and options.test is not None and options.test.is_taken:
         message = replace(message, sources=(ANOTHERS_QUESTION,))
     return RunInput(
-        thread_id=thread_id if thread_id is not None and is_own else uuid.uuid4(),
+        thread_id=thread_id if is_own else uuid.uuid4(),
         thread_key="" if is_own else thread,
         run_id=parse_id(given.run_id, "runId"),
         message=message,
@@ -197,7 +187,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         options=options,
         history=ClientHistory(
             parent=clean_text(given.parent_run_id or "")[:MAX_CLIENT_ID],
-            before=_before(heads) if message is not None else (),
+            before=() if message is None else tuple(islice(conversation, MAX_HISTORY_IDS)),
             asked_last=_asked_last(heads) if message is None else "",
             has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
         ),
@@ -255,12 +245,6 @@ def _closest(found: Sequence[tuple[str, str]]) -> tuple[str, str]:
     return max(reversed(of_value), key=lambda one: one[0].count("."))
 
 
-def _before(heads: Sequence[_Head]) -> tuple[tuple[str, str], ...]:
-    """Return ids and roles of the conversation's messages before the last one, newest first."""
-    known = (head for head in reversed(heads[:-1]) if head.role in _OF_CONVERSATION)
-    return tuple(islice(known, MAX_HISTORY_IDS))
-
-
 def _asked_last(heads: Sequence[_Head]) -> str:
     return next((head.id for head in reversed(heads) if head.role == "user"), "")
 
@@ -272,7 +256,9 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
     for index, item in enumerate(reversed(given.messages)):
         if isinstance(item, UserMessage):
             if index == 0:
-                message = _user_message(item)
+                content = item.content
+                text, files = (content, ()) if isinstance(content, str) else parse_parts(content)
+                message = TextMessage(parse_message_id(item.id), check_text(text, has_files=bool(files)), files)
         elif isinstance(item, ToolMessage):
             answers.append(
                 ToolAnswer(parse_message_id(item.id), item.tool_call_id[:MAX_MESSAGE_ID], parse_text(item.content))
@@ -280,12 +266,6 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
         else:
             break
     return message, tuple(reversed(answers))
-
-
-def _user_message(item: UserMessage) -> TextMessage:
-    content = item.content
-    text, files = (content, ()) if isinstance(content, str) else parse_parts(content)
-    return TextMessage(parse_message_id(item.id), check_text(text, has_files=bool(files)), files)
 
 
 def parse_text(content: str | list[Any]) -> str:

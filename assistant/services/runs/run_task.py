@@ -331,6 +331,13 @@ class RunTask:
     async def _close(self, ending: Ending) -> None:
         messages = self._transcript.messages if self._is_storable else ()
         record = partial(record_of, self._setup, self._plan.context.extra, self._transcript.timeline)
+        columns: dict[str, Any] = {}
+        # What extensions store in the run's row is about what its answer refers to.
+        refers = self._transcript.citations or any("[" in message.content for message in self._transcript.messages)
+        if self._is_storable and refers:
+            for extension in self._setup.extensions:
+                if "columns" in extension.run_hooks:
+                    columns |= await extension.columns(self._setup.history, self._transcript)
         await in_database_with_retry(
             close_run,
             key=self.key,
@@ -342,17 +349,8 @@ class RunTask:
             is_heard=self._setup.is_heard,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
-            columns=await self._columns() if self._is_storable else {},
+            columns=columns,
         )
-
-    async def _columns(self) -> dict[str, Any]:
-        """Return what the run's extensions store in its row, if its answer may refer to something."""
-        columns: dict[str, Any] = {}
-        if self._transcript.citations or any("[" in message.content for message in self._transcript.messages):
-            for extension in self._setup.extensions:
-                if "columns" in extension.run_hooks:
-                    columns |= await extension.columns(self._setup.history, self._transcript)
-        return columns
 
     async def _store_checkpoints(self) -> None:
         try:

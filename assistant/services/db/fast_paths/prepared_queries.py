@@ -57,7 +57,7 @@ class PreparedQuery(Generic[Row]):
         converters = vars(connection).setdefault(_CONVERTERS, {})
         if self not in converters:
             converters[self] = compiled.converters(connection)
-        if compiled.is_plain and not converters[self]:
+        if compiled.has_plain_rows and not converters[self]:
             with connection.cursor() as cursor:
                 cursor.execute(compiled.statement.sql, bound)
                 return list(cursor.fetchall())
@@ -80,21 +80,23 @@ class PreparedQuery(Generic[Row]):
         queryset = self._build(**self._parameters.placeholders)
         compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
         sql, params = compiler.as_sql()
-        return _Compiled(queryset, compiler, self._parameters.statement(sql, params))
+        statement = self._parameters.statement(sql, params)
+        has_plain_rows = queryset._iterable_class is ValuesListIterable
+        return _Compiled(queryset, compiler, statement, has_plain_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A query compiled for one database vendor."""
+    """A query compiled for one database vendor.
+
+    Attributes:
+        has_plain_rows: whether rows are the database's tuples, unless a value needs converting.
+    """
 
     queryset: QuerySet[Any, Any]
     compiler: SQLCompiler
     statement: Statement
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether rows are the database's tuples, unless a value needs converting."""
-        return self.queryset._iterable_class is ValuesListIterable
+    has_plain_rows: bool
 
     def converters(self, connection: BaseDatabaseWrapper) -> Any:
         """Return Django's converters of the columns' values for a connection."""
@@ -112,7 +114,14 @@ class Statement:
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the SQL for these values."""
-        return {name: part(values) if isinstance(part, _Parameter) else part for name, part in self._parts.items()}
+        bound = {}
+        for name, part in self._parts.items():
+            if isinstance(part, _Parameter):
+                value = values[part.name]
+                bound[name] = value if part.adapt is None else part.adapt(value)
+            else:
+                bound[name] = part
+        return bound
 
 
 class Parameters:
@@ -165,12 +174,8 @@ class Parameters:
                 return _Parameter(name, lambda value: value.hex)
             if isinstance(param, type(placeholder)) and param == placeholder:
                 # psycopg has a subclass of int for each size of integer.
-                return _Parameter(name, type(param) if isinstance(param, int) else _same)
+                return _Parameter(name, type(param) if isinstance(param, int) else None)
         return param
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _literal(value: Any) -> str:
@@ -187,23 +192,20 @@ class UserKey:
     """The type of the user model's primary key, as a parameter's type."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Parameter:
-    """A named parameter, and how its value is adapted for the database."""
+    """A named parameter, and how its value is adapted for the database; None if it is not."""
 
-    def __init__(self, name: str, adapt: Callable[[Any], Any]) -> None:
-        self.name = name
-        self._adapt = adapt
-
-    def __call__(self, values: Mapping[str, Any]) -> Any:
-        return self._adapt(values[self.name])
+    name: str
+    adapt: Callable[[Any], Any] | None
 
 
+@dataclass(slots=True)
 class _CompiledQuery:
     """A Django query whose compiler has compiled its SQL already."""
 
-    def __init__(self, query: Any, compiler: SQLCompiler) -> None:
-        self._query = query
-        self._compiler = compiler
+    _query: Any
+    _compiler: SQLCompiler
 
     def get_compiler(self, using: str | None = None, connection: Any = None, elide_empty: bool = True) -> SQLCompiler:
         return self._compiler

@@ -1,4 +1,7 @@
-"""What a run's row keeps of its input besides messages, its language and trace, so that another process can go on."""
+"""What a run's row keeps of its input besides messages, its language and trace, so that another process can go on.
+
+The project's own language is kept in no row.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,14 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     Args:
         decisions: on calls that waited for approval, by call id.
     """
-    language, trace = _other_language(given.language or get_language()), trace_headers()
+    language = given.language or get_language()
+    is_others = language is not None and language != settings.LANGUAGE_CODE
+    trace = trace_headers()
     asked = None if given.asked is None else asdict(given.asked)
     options = given.options
     own = given.client_tools or options.output_schema or options.added or given.page or given.history.has_instructions
     own = own or asked or decisions or given.is_unattended
-    if options.allowed_tools is None and not (own or language or trace):
+    if options.allowed_tools is None and not (own or is_others or trace):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
@@ -44,7 +49,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "state": given.page and given.page.state,
         "has_instructions": given.history.has_instructions,
         "is_unattended": given.is_unattended,
-        "language": language,
+        "language": language if is_others else "",
         "asked": asked,
         "trace": trace,
     }
@@ -85,7 +90,8 @@ def _decision_values(decision: Decision) -> dict[str, Any]:
 
 def waiting_to_store() -> dict[str, str] | None:
     """Return what the row of a run that waits keeps: it goes on in the active language and the current trace."""
-    kept = {"language": _other_language(get_language()), "trace": trace_headers()}
+    language = get_language()
+    kept = {"language": "" if language == settings.LANGUAGE_CODE else language, "trace": trace_headers()}
     return {name: json.dumps(value) for name, value in kept.items() if value} or None
 
 
@@ -97,11 +103,6 @@ def language_of(run: Run) -> str:
 def trace_of(run: Run) -> dict[str, str]:
     """Return the headers that name the span which an active or waiting run belongs to; empty if there is none."""
     return dict(_stored(run).get("trace", {}))
-
-
-def _other_language(language: str | None) -> str:
-    """Return a language; "" if it is the project's, which no row keeps."""
-    return "" if language is None or language == settings.LANGUAGE_CODE else language
 
 
 def _stored(run: Run) -> dict[str, Any]:

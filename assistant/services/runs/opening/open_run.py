@@ -5,8 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -83,41 +82,30 @@ def open_run(
             `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
-    who = {"owner": owner, "decided_by": decided_by or member.user_id}
-    opening = partial(_open, member, assistant_slug, given, **who, must_wait=must_wait, when_busy=when_busy)
-    if is_counted:
-        try:
-            return opening(is_counted=True)
-        except _KeyIsLimited as limited:
-            # In a transaction of its own, so that it is counted even if the run is refused.
-            count_run(member=member, limits=limited.limits)
-    return opening()
-
-
-class _KeyIsLimited(Exception):
-    """The API key has request limits, towards which the run has to be counted before it is opened."""
-
-    def __init__(self, limits: KeyLimits) -> None:
-        super().__init__()
-        self.limits = limits
-
-
-def _open(
-    member: Member,
-    assistant_slug: str,
-    given: RunInput,
-    *,
-    is_counted: bool = False,
-    **how: Any,
-) -> OpenedRun:
     if given.thread_key:
         given = known_thread(member=member, assistant_slug=assistant_slug, given=given)
-    for attempts_left in reversed(range(MAX_ATTEMPTS)):
+    attempts_left = MAX_ATTEMPTS
+    while True:
+        attempts_left -= 1
         try:
-            opened = _open_once(member, assistant_slug, given, is_counted=is_counted, **how)
+            opened = _open_once(
+                member,
+                assistant_slug,
+                given,
+                owner=owner,
+                decided_by=decided_by or member.user_id,
+                must_wait=must_wait,
+                is_counted=is_counted,
+                when_busy=when_busy,
+            )
             history = () if opened.setup is None else opened.setup.history
             # The contents of files are read after the transaction.
             return with_file_contents(opened) if [message for message in history if message.attachments] else opened
+        except _KeyIsLimited as limited:
+            # In a transaction of its own, so that it is counted even if the run is refused.
+            count_run(member=member, limits=limited.limits)
+            is_counted = False
+            attempts_left += 1
         except AnsweredAlready:
             # The same answers may have come twice at the same time: then the run that they began is there now.
             if not attempts_left:
@@ -130,7 +118,14 @@ def _open(
             if not attempts_left:
                 raise
             given = unknown_thread(member=member, assistant_slug=assistant_slug, given=given)
-    raise AssertionError("the last attempt returns or raises")
+
+
+class _KeyIsLimited(Exception):
+    """The API key has request limits, towards which the run has to be counted before it is opened."""
+
+    def __init__(self, limits: KeyLimits) -> None:
+        super().__init__()
+        self.limits = limits
 
 
 @transaction.atomic
@@ -187,7 +182,9 @@ def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
     if found is None:
         conversation = _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
         return _Where(conversation, FROM_START, given, has_message=False, test=test)
-    if found.branches or state.has_message or given.resume or given.names_place:
+    options = given.options
+    names_place = options.follows is not None or options.replaces or given.history.parent or given.history.asked_last
+    if found.branches or state.has_message or given.resume or names_place:
         run_input, has_message = as_version(given, found, has_message=state.has_message)
         followed = followed_path(run_input, found, has_message=has_message)
         return _Where(found, followed, run_input, has_message, test)
