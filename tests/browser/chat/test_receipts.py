@@ -92,8 +92,10 @@ async def test_the_marks_are_there_after_a_reload_and_are_reached_by_keys(
 
 
 async def test_what_a_card_opens_is_reached_by_keys(page: Page, cast: Cast, fake_provider: FakeProvider) -> None:
-    await sync_to_async(switch_tool)(cast.acme, "get_customer")
-    fake_provider.call("get_customer", {"customer_id": 42})
+    for tool in ("get_customer", "find_customers"):
+        await sync_to_async(switch_tool)(cast.acme, tool)
+    # Two calls stand in one group, which is closed.
+    fake_provider.calls([("find_customers", {"query": "42"}), ("get_customer", {"customer_id": 42})])
     fake_provider.reply("It is customer 42.")
     await ask(page, "Who is it?")
     await answered(page)
@@ -103,6 +105,13 @@ async def test_what_a_card_opens_is_reached_by_keys(page: Page, cast: Cast, fake
     await expect(page.locator(".receipt-card .receipt-link").first).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(mark).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Enter")
+    call = page.locator("details.tool[open]")
+    await expect(call).to_have_count(1)
+    await expect(call.locator("> summary")).to_be_focused()
+    await expect(call).to_be_in_viewport()
+    await expect(page.locator(".receipt-card")).to_be_hidden()
 
 
 async def test_marks_move_no_line(page: Page, fake_provider: FakeProvider) -> None:

@@ -339,3 +339,11 @@ def test_an_answer_is_looked_at_off_the_event_loop(said: str, cast: Cast, monkey
     ask(cast, [parcel(), said])
     assert on_loop[-1] is False
     assert Receipt.objects.get().unsupported == 0
+
+
+def test_an_answer_counts_for_the_tools_of_its_own_run(cast: Cast) -> None:
+    script = [ToolCall("call-1", "get_parcel", '{"number": 77}'), "It weighs 12.5 kg.", "I have cancelled it."]
+    with answer_with(ScriptedModel(script)), ChatTester(cast.acme, cast.alice) as chat:
+        chat.ask("How heavy is it?")
+        chat.ask("Cancel it.")
+    assert list(Receipt.objects.order_by("pk").values_list("tools", flat=True)) == [["get_parcel"], []]

@@ -51,10 +51,15 @@ class MadeReceipt:
         return sum("tool" not in action for action in self.actions)
 
 
+def since_question(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return what follows the last message of a user: that of the run that answers it."""
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+    return messages[last + 1 :]
+
+
 def has_looked_up(messages: Sequence[Message]) -> bool:
     """Return whether the run that answers the last message of a user has used a tool or a document."""
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
-    uses_tool = any(message.role == "tool" for message in messages[last + 1 :])
+    uses_tool = any(message.role == "tool" for message in since_question(messages))
     return uses_tool or any(one.attachments and not all(file.is_image for file in one.attachments) for one in messages)
 
 

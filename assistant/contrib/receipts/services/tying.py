@@ -19,7 +19,13 @@ from assistant.contrib.receipts.matching.steps import Steps
 from assistant.contrib.receipts.models import Receipt
 from assistant.contrib.receipts.services.metrics import count_receipt
 from assistant.contrib.receipts.services.readers import for_visitors, titled
-from assistant.contrib.receipts.services.receipt import MadeReceipt, has_looked_up, make_receipt, receipt_of_claims
+from assistant.contrib.receipts.services.receipt import (
+    MadeReceipt,
+    has_looked_up,
+    make_receipt,
+    receipt_of_claims,
+    since_question,
+)
 from assistant.core.extensions.extension import ExtensionRun
 from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
@@ -80,7 +86,7 @@ class Receipts(RunExtension[None]):
             steps.stop()
         if receipt.marks or receipt.actions or not receipt.is_checked:
             run.tell("answer.receipts", self._told(last.id, receipt))
-            tools = sorted({call.name for message in conversation for call in message.tool_calls})
+            tools = sorted({call.name for message in since_question(conversation) for call in message.tool_calls})
             async with asyncio.timeout(SECONDS):
                 await in_database(store, key=self.key, message_id=last.id, receipt=receipt, tools=tools)
         return answer

@@ -130,7 +130,8 @@ class Card {
     this.element.hidden = false;
     const place = mark.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = this.element;
-    const left = Math.max(8, Math.min(place.left, innerWidth - width - 8));
+    const start = getComputedStyle(this.element).direction === "rtl" ? place.right - width : place.left;
+    const left = Math.max(8, Math.min(start, innerWidth - width - 8));
     const isBelow = place.bottom + height + 8 < innerHeight || place.top < height + 8;
     this.element.style.left = `${left}px`;
     this.element.style.top = `${isBelow ? place.bottom + 6 : place.top - height - 6}px`;
@@ -233,6 +234,14 @@ function roving(spans) {
   }
 }
 
+/** Open the card of a call, and the group that it is in, and go there. */
+function reveal(call) {
+  card.hide();
+  for (let place = call.closest("details"); place; place = place.parentElement.closest("details")) place.open = true;
+  call.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  call.querySelector("summary").focus({ preventScroll: true });
+}
+
 function unmark(element) {
   for (const old of element.querySelectorAll(".receipt")) {
     const parent = old.parentNode;
@@ -298,10 +307,7 @@ export async function show({ turn, details, answerOf, cardOf, address }) {
     unmark(element);
     const open = (callId) => {
       const call = cardOf(callId);
-      return call && (() => {
-        call.querySelector("details, summary, button")?.closest("details")?.setAttribute("open", "");
-        call.scrollIntoView({ block: "center", behavior: "smooth" });
-      });
+      return call && (() => reveal(call));
     };
     const prose = proseOf(element);
     const found = value.marks
