@@ -7,7 +7,7 @@ import logging
 import socket
 import ssl
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,7 @@ from assistant.providers.given_settings import InvalidSetting
 from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNREACHABLE, UNUSABLE, request_id_in
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
 from assistant.providers.openai_wire.sse import BOM, NOT_JSON, TOO_LARGE, StreamReader
+from assistant.providers.tool_adaptation.refused_tools import Asking, FirstFailure, RefusedTools, Send, settled
 from assistant.toolkit import Tool
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.logs import request_id
@@ -88,7 +89,7 @@ class _HttpxReader:
 
 
 class Body(Generic[T]):
-    """The body of one answer; `close` it after reading.
+    """The body of one answer; close its `source` after reading.
 
     Args:
         response: its body must not have been read.
@@ -107,12 +108,12 @@ class Body(Generic[T]):
         self._is_over = False
         self._deltas: Sequence[Delta] = ()
         begun: _Begun | None = response.extensions.get(_BEGUN)
-        self._source: BodySource
+        self.source: BodySource
         if begun is None:
-            self._source = direct_reader(response, seconds) or _HttpxReader(response)
-            self._read_part = self._source.read
+            self.source = direct_reader(response, seconds) or _HttpxReader(response)
+            self._read_part = self.source.read
         else:
-            self._source = begun.source
+            self.source = begun.source
             self._read_part = begun.read
 
     async def read(self) -> list[T] | None:
@@ -133,11 +134,17 @@ class Body(Generic[T]):
         events = self._events
         if events.failure is not None:
             raise events.failure
-        if events.is_done:
-            await self._read_within(DRAIN_SECONDS)
-            self._is_over = True
-            return None
-        data = await (self._read_within(AFTER_END_SECONDS) if self._assembler.is_ended else self._read_part())
+        if events.is_done or self._assembler.is_ended:
+            try:
+                async with asyncio.timeout(DRAIN_SECONDS if events.is_done else AFTER_END_SECONDS):
+                    data = await self._read_part()
+            except TimeoutError:
+                data = b""
+            if events.is_done:
+                self._is_over = True
+                return None
+        else:
+            data = await self._read_part()
         if not data:
             self._is_over = True
             return events.close()
@@ -148,7 +155,7 @@ class Body(Generic[T]):
 
         Continues where `read` stopped. Returns the deltas that were not passed on; raises what `read` raises.
         """
-        source = self._source
+        source = self.source
         self._deltas = ()
         if isinstance(source, DirectReader) and self._may_continue:
             await source.feed(partial(self._pass_text, on_text))
@@ -173,17 +180,6 @@ class Body(Generic[T]):
         if self._size > MAX_REPLY_BYTES:
             raise ModelError(TOO_LARGE)
         return self._events.feed(data)
-
-    async def close(self) -> None:
-        """Release the body, even if it was not read to its end."""
-        await self._source.close()
-
-    async def _read_within(self, seconds: float) -> bytes:
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._read_part()
-        except TimeoutError:
-            return b""
 
     async def _read_whole(self) -> list[T]:
         """Read the answer of a server that does not stream, or that labels its stream as JSON."""
@@ -364,53 +360,52 @@ class Complete(Protocol):
     def __call__(self, error: ModelError, /, *, usage: Usage, headers: Mapping[str, str]) -> None: ...
 
 
-class TextReading:
-    """Looks through the text of one answer, and may hold back parts of it; this one leaves it as it is.
+class TextReading(Protocol):
+    """Looks through the text of one answer, and may hold back parts of it.
 
     Attributes:
         is_idle: whether no text needs to be looked at any more.
     """
 
-    is_idle = True
+    is_idle: bool
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         """Begin an answer to a request that offered these tools."""
 
     def passed(self, deltas: Iterable[Delta]) -> Iterable[Delta]:
         """Return the deltas that may be shown."""
-        return deltas
 
     def passing(self, on_text: Callable[[str], bool]) -> Callable[[str], bool]:
         """Return `on_text` for text that may be shown at once; it returns False for any other."""
-        return on_text
 
     def released(self) -> Iterable[Delta]:
         """Return what was held back, since the answer has failed."""
-        return ()
 
     def finished(self, reply: Reply) -> tuple[Iterable[Delta], Reply]:
         """Return the deltas that were held back, and the reply. Raises `ModelError` if its text is no answer."""
-        return (), reply
 
 
-async def read_answer(
-    opening: Callable[[], Awaitable[httpx2.Response]],
+async def read_answer(  # noqa: PLR0912 - a branch for each way in which an answer may end
+    send: Send,
+    request: ModelRequest,
     reader: StreamReader[T],
     assembler: AnswerAssembler[T],
+    *,
     finish: Callable[[], Reply],
     complete: Complete,
-    *,
-    tools: Sequence[Tool],
+    refused: RefusedTools,
+    first_failure: FirstFailure,
     seconds: float,
     on_text: Callable[[str], bool] | None = None,
 ) -> AsyncGenerator[Delta | Reply]:
     """Send a request; yield the deltas of the answer, and last the reply.
 
     Args:
-        opening: sends the request, and returns the response whose body has not been read.
+        send: sends a request, and returns the response whose body has not been read.
         finish: returns the reply that the assembler has. Raises `ModelError` if it is incomplete.
         complete: called with the error before it is raised.
-        tools: those that were offered.
+        refused: repeats the request without tools that the provider refuses.
+        first_failure: as of `RefusedTools.begin`.
         seconds: how long each read of the body may take.
         on_text: as for `DirectModel.stream_to`.
 
@@ -418,10 +413,20 @@ async def read_answer(
         ModelError: there is no complete reply. Closing the iterator closes the connection.
     """
     headers: Mapping[str, str] = {}
-    reading = (reading_of_texts() or TextReading)(tools)
-    on_plain_text = None if on_text is None else reading.passing(on_text)
+    reading: TextReading | None = None if (made := reading_of_texts()) is None else made(request.tools)
+    on_plain_text = on_text if on_text is None or reading is None else reading.passing(on_text)
+    # What was accepted before is sent as it is, and looked at only if it fails.
+    is_settled = not request.tools or (refused.key, tuple(request.tools)) in settled
+    asking: Asking | None = None if is_settled else refused.begin(send, first_failure, request)
     try:
-        async with aclosing(await opening()) as response:
+        try:
+            response = await (send(request) if asking is None else asking.response())
+        except ModelError as failure:
+            if asking is not None:
+                raise
+            asking = Asking(refused, send, first_failure, request)
+            response = await asking.response(failure)
+        async with aclosing(response):
             headers = response.headers
             body = Body(response, reader, assembler, seconds=seconds)
             try:
@@ -430,30 +435,46 @@ async def read_answer(
                         assembler.feed(event)
                     reader.is_done |= assembler.is_closed
                     deltas: Sequence[Delta] = assembler.take()
-                    deltas = deltas if reading.is_idle else list(reading.passed(deltas))
+                    if reading is not None and not reading.is_idle:
+                        deltas = list(reading.passed(deltas))
                     for delta in deltas:
                         yield delta
-                    if on_plain_text is not None and deltas and isinstance(deltas[-1], TextDelta):
-                        for delta in reading.passed(await body.pass_text(on_plain_text)):
+                    if (
+                        on_plain_text is not None
+                        and deltas
+                        and isinstance(deltas[-1], TextDelta)
+                        and not assembler.is_ended
+                    ):
+                        deltas = await body.pass_text(on_plain_text)
+                        for delta in deltas if reading is None else reading.passed(deltas):
                             yield delta
             finally:
-                await body.close()
+                await body.source.close()
     except Exception as exc:
         error = as_model_error(exc)
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in (*reading.passed(assembler.take()), *reading.released()):
+        for delta in _rest_of_failed(assembler, reading):
             yield delta
         if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
             raise error from None
     try:
         reply = finish()
-        last = list(reading.passed(assembler.take()))
-        held, reply = reading.finished(reply)
+        last: Iterable[Delta] = assembler.take()
+        if reading is not None:
+            passed = list(reading.passed(last))
+            held, reply = reading.finished(reply)
+            last = (*passed, *held)
     except ModelError as error:
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in (*reading.passed(assembler.take()), *reading.released()):
+        for delta in _rest_of_failed(assembler, reading):
             yield delta
         raise
-    for delta in (*last, *held):
+    for delta in last:
         yield delta
-    yield reply
+    yield reply if asking is None else asking.counted(reply)
+
+
+def _rest_of_failed(assembler: AnswerAssembler[T], reading: TextReading | None) -> Iterable[Delta]:
+    """Return the deltas of a failed answer that were not passed on yet."""
+    deltas = assembler.take()
+    return deltas if reading is None else (*reading.passed(deltas), *reading.released())

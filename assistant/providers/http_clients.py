@@ -83,12 +83,22 @@ MAX_ERROR_BYTES = 2**20
 LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
 
 
-async def limit_retry_wait(response: httpx2.Response) -> None:
-    """Forbid retries after more than `MAX_RETRY_AFTER_SECONDS`; the providers' clients would wait for minutes."""
+async def limit_failure(response: httpx2.Response) -> None:
+    """Bound what a response that is not a good one costs.
+
+    Its body ends after `MAX_ERROR_BYTES`, with its connection. Retries are forbidden after more than
+    `MAX_RETRY_AFTER_SECONDS`, as the providers' clients would wait for minutes, and after a 429 that says that the
+    account has no credit left, which no waiting mends.
+    """
+    if response.is_success:
+        return
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Beginning(response.stream)
     headers = response.headers
     wait = _seconds(headers.get("retry-after-ms", "")) / 1_000 or _seconds(headers.get("retry-after", ""))
-    if wait > MAX_RETRY_AFTER_SECONDS:
-        response.headers["x-should-retry"] = "false"
+    is_unpaid = response.status_code == HTTPStatus.TOO_MANY_REQUESTS and says_unpaid(await response.aread())
+    if wait > MAX_RETRY_AFTER_SECONDS or is_unpaid:
+        headers["x-should-retry"] = "false"
 
 
 def _seconds(retry_after: str) -> float:
@@ -101,18 +111,6 @@ def _seconds(retry_after: str) -> float:
         return parsedate_to_datetime(retry_after).timestamp() - time.time()
     except (ValueError, OverflowError):
         return 0.0
-
-
-async def limit_error_body(response: httpx2.Response) -> None:
-    """End the body of a response that is not a good one after `MAX_ERROR_BYTES`; its connection is closed then."""
-    if not response.is_success and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Beginning(response.stream)
-
-
-async def forbid_repeating_unpaid(response: httpx2.Response) -> None:
-    """Forbid retries after a 429 that says that the account has no credit left, which no waiting mends."""
-    if response.status_code == HTTPStatus.TOO_MANY_REQUESTS and says_unpaid(await response.aread()):
-        response.headers["x-should-retry"] = "false"
 
 
 class _Beginning(httpx2.AsyncByteStream):
@@ -142,10 +140,7 @@ async def name_trace(request: httpx2.Request) -> None:
     add_trace_context(request.headers)
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {
-    "request": [name_trace],
-    "response": [limit_retry_wait, limit_error_body, forbid_repeating_unpaid],
-}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_trace], "response": [limit_failure]}
 
 
 @cache

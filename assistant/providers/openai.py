@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
@@ -29,7 +30,7 @@ from assistant.providers.openai_wire.request_body import RESERVED, checked_extra
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
-from assistant.providers.tool_adaptation.adapted_tool import OPENAI_RULES, adapted_request
+from assistant.providers.tool_adaptation.adapted_tool import OPENAI_RULES, adapted_tools
 from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
@@ -192,9 +193,8 @@ class OpenAIModel(CallsTools):
         if any(message.media for message in request.messages):
             request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
         if request.tools:
-            request = adapted_request(request, self.rules)
+            request = replace(request, tools=adapted_tools(tuple(request.tools), self.rules))
         reader, assembler = self._reading(request)
-        asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(
             complete_error,
             request=request,
@@ -203,12 +203,14 @@ class OpenAIModel(CallsTools):
             key="" if self._key == _NO_KEY else self._key,
         )
         return read_answer(
-            asking.response,
+            self._open,
+            request,
             reader,
             assembler,
-            lambda: asking.counted(assembler.finish(is_closed=reader.is_done)),
-            complete,
-            tools=request.tools,
+            finish=lambda: assembler.finish(is_closed=reader.is_done),
+            complete=complete,
+            refused=self._refused,
+            first_failure=partial(self._first_failure, request),
             seconds=self._timeout,
             on_text=on_text,
         )

@@ -168,15 +168,16 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         translated = translated_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self.rules)
         request = translated.request
         assembler = self._assembler(request)
-        asking = self._refused.begin(self._open, partial(self._first_failure, request), request)
         complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
         answer = read_answer(
-            asking.response,
+            self._open,
+            request,
             self._reader(),
             assembler,
-            lambda: asking.counted(assembler.finish()),
-            complete,
-            tools=request.tools,
+            finish=assembler.finish,
+            complete=complete,
+            refused=self._refused,
+            first_failure=partial(self._first_failure, request),
             seconds=self._timeout,
         )
         return translated.restored(answer)

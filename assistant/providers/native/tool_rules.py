@@ -13,7 +13,7 @@ from assistant.core.llm.protocol import Delta, ModelRequest, ToolCallDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.native.property_names import other_names, renamed, value_renamed
 from assistant.providers.native.references import has_references, inlined
-from assistant.providers.tool_adaptation.adapted_tool import AdaptedTool, Draft, ToolRules, adapted, adapted_request
+from assistant.providers.tool_adaptation.adapted_tool import AdaptedTool, Draft, ToolRules, adapted
 from assistant.providers.tool_adaptation.schemas import with_items
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import INVALID, MAX_NAME, decoded_once
@@ -75,14 +75,15 @@ def translated_request(request: ModelRequest, rules: ToolRules) -> TranslatedReq
     """Return a request with tools that a provider takes, and with earlier calls as these have them."""
     tools = [adapted(tool, rules) for tool in request.tools[: rules.tools or None]]
     own = {one.original.name: one for one in tools if one.names or one.tool.name != one.original.name}
-    sent = adapted_request(request, rules)
+    if [one.tool for one in tools] != list(request.tools):
+        request = replace(request, tools=[one.tool for one in tools])
     if not own:
-        return TranslatedRequest(sent, {})
+        return TranslatedRequest(request, {})
     calls = {call.id: own[call.name] for one in request.messages for call in one.tool_calls if call.name in own}
     messages = [_sent(message, own, calls) for message in request.messages]
     choice = own[request.tool_choice].tool.name if request.tool_choice in own else request.tool_choice
-    sent = replace(sent, messages=messages, tool_choice=choice)
-    return TranslatedRequest(sent, {one.tool.name: one for one in own.values()})
+    request = replace(request, messages=messages, tool_choice=choice)
+    return TranslatedRequest(request, {one.tool.name: one for one in own.values()})
 
 
 def sent_arguments(text: str, tool: AdaptedTool) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from assistant.core.llm.protocol import ModelRequest
 from assistant.providers import FORMATS, model_class
 from assistant.providers.tool_adaptation.schemas import is_plain, plain_root, with_items
 from assistant.toolkit import Tool
@@ -104,13 +103,10 @@ def adapted(tool: Tool, rules: ToolRules) -> AdaptedTool:
     return AdaptedTool(sent, tool, draft.names, tuple(draft.notes))
 
 
-def adapted_request(request: ModelRequest, rules: ToolRules) -> ModelRequest:
-    """Return a request with tools that a provider takes; of more than it takes the last are left out."""
-    kept = request.tools[: rules.tools or None]
-    tools = [adapted(tool, rules).tool for tool in kept]
-    if len(kept) == len(request.tools) and all(sent is tool for sent, tool in zip(tools, kept, strict=True)):
-        return request
-    return replace(request, tools=tools)
+@lru_cache(maxsize=1_000)
+def adapted_tools(tools: tuple[Tool, ...], rules: ToolRules) -> tuple[Tool, ...]:
+    """Return the tools of a request as a provider takes them; of more than it takes the last are left out."""
+    return tuple([adapted(tool, rules).tool for tool in tools[: rules.tools or None]])
 
 
 def notes_of(tool: Tool) -> list[str]:

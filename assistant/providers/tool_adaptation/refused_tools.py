@@ -52,6 +52,9 @@ _refused: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 _failing: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=300)
 _accepted: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 _unfinished: TTLCache[tuple[str, ...], Unfinished] = TTLCache(1_000, ttl=3_600)
+# Tools of whole requests that were accepted, for an hour, by the `key` of `RefusedTools`: until a tool is refused
+# anywhere, such a request need not be looked at.
+settled: TTLCache[tuple[object, tuple[Tool, ...]], bool] = TTLCache(1_000, ttl=3_600)
 # Of one model; more are forgotten at once.
 MAX_ACCEPTED = 1_000
 
@@ -89,6 +92,9 @@ class RefusedTools:
         known: digests of tools that it has refused before.
         on_refused: called with each tool that it refuses now, by way of the gate: async on the event loop, else in a
             thread. What it raises is logged.
+
+    Attributes:
+        key: stands for the model and what is known of it in `settled`.
     """
 
     def __init__(
@@ -106,6 +112,7 @@ class RefusedTools:
         self._label = label
         self._key = key
         self._known = frozenset(known)
+        self.key = (self._model_place, self._known)
         self._on_refused = on_refused
 
     def begin(self, send: Send, first_failure: FirstFailure, request: ModelRequest) -> Asking:
@@ -116,10 +123,10 @@ class RefusedTools:
         """
         nothing: frozenset[str] = frozenset()
         refused = self._known | _refused.get(self._place, nothing) | _failing.get(self._place, nothing)
-        if refused:
-            request = _without(request, [tool for tool in request.tools if digest_of(tool) in refused])
+        left_out = [tool for tool in request.tools if digest_of(tool) in refused] if refused else []
+        request = _without(request, left_out)
         search = self._search(request.tools) if self._model_place in _unfinished else None
-        return Asking(self, send, first_failure, request, search)
+        return Asking(self, send, first_failure, request, search, is_whole=not left_out)
 
     def accepted(self, tools: Iterable[Tool]) -> list[Tool]:
         """Return those of the tools that were part of a request that this model has accepted."""
@@ -144,6 +151,7 @@ class RefusedTools:
         Args:
             is_failing: whether it was a failure that may pass, which names them.
         """
+        settled.clear()
         for tool in tools:
             found = RefusedTool(tool.name, digest_of(tool), reason, is_certain)
             if is_certain:
@@ -172,6 +180,7 @@ class RefusedTools:
 
     def keep(self, search: Search) -> None:
         """Remember how far a search has come, for the next request."""
+        settled.clear()
         if (unfinished := search.unfinished) is not None:
             _unfinished[self._model_place] = unfinished
         else:
@@ -185,6 +194,9 @@ class Asking:
         request: the one that was answered.
         repeated: how many requests were sent besides the first.
         spent: what requests used whose answers were not read. Refused ones use nothing.
+
+    Args:
+        is_whole: whether the request has all tools that were offered.
     """
 
     def __init__(
@@ -193,12 +205,15 @@ class Asking:
         send: Send,
         first_failure: FirstFailure,
         request: ModelRequest,
-        search: Search | None,
+        search: Search | None = None,
+        *,
+        is_whole: bool = True,
     ) -> None:
         self.request = request
         self.repeated = 0
         self.spent = Usage()
         self._search = search
+        self._is_whole = is_whole
         self._refused = refused
         self._send = send
         self._first_failure = first_failure
@@ -206,18 +221,23 @@ class Asking:
         # Whether it failed with a 5xx: it was repeated as it was then, and what follows need not be.
         self._is_failing = False
 
-    async def response(self) -> httpx2.Response:
+    async def response(self, failure: ModelError | None = None) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read.
+
+        Args:
+            failure: of the request, if it was sent already.
 
         Raises:
             ModelError: it failed for another reason, or in spite of all that was left out.
         """
         try:
-            response = await self._answer()
+            response = await self._answer(failure)
         except ModelError as error:
             error.repeated_requests = self.repeated
             raise
         self._refused.accept(self.request)
+        if self._is_whole and not self.repeated:
+            settled[self._refused.key, tuple(self.request.tools)] = True
         return response
 
     def counted(self, reply: Reply) -> Reply:
@@ -227,19 +247,21 @@ class Asking:
         usage = usage_of(self.request, reply) + self.spent if self.spent.total_tokens else reply.usage
         return replace(reply, usage=usage, repeated_requests=self.repeated)
 
-    async def _answer(self) -> httpx2.Response:
+    async def _answer(self, failure: ModelError | None) -> httpx2.Response:
         if self._search is not None:
             return await self._searched(self._search)
         new = len(self._refused.accepted(self.request.tools)) < len(self.request.tools)
         self._sent = 1
-        try:
-            response = await self._send(self.request)
-            return await self._checked(response) if new else response
-        except ModelError as error:
-            if not self._may_be_a_tool(error, has_new=new):
-                raise
-            latest = error
-            self._is_failing = not isinstance(error, Refusal)
+        latest = failure
+        if latest is None:
+            try:
+                response = await self._send(self.request)
+                return await self._checked(response) if new else response
+            except ModelError as error:
+                latest = error
+        if not self._may_be_a_tool(latest, has_new=new):
+            raise latest
+        self._is_failing = not isinstance(latest, Refusal)
         while self._left and (named := named_tools(latest, self.request.tools)):
             reason = self._refused.reason(latest, self.request)
             is_certain = is_about_definitions(latest)

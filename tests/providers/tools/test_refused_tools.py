@@ -33,6 +33,7 @@ SAYS: dict[str, Callable[[int, str], str]] = {
 def forget() -> None:
     for cache in (refused_tools._refused, refused_tools._failing, refused_tools._accepted, refused_tools._unfinished):
         cache.clear()
+    refused_tools.settled.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +144,17 @@ async def test_the_next_turn_does_not_pay_again(fake_provider: FakeProvider, wir
     for _ in range(2):
         await ask(model_at(fake_provider, wire), tools(5, 3))
     assert len(server.refused) == 1 and len(server.accepted) == 2
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_one_that_was_accepted_and_is_refused_later_is_left_out(fake_provider: FakeProvider, wire: str) -> None:
+    server = StrictServer(wire, "", SAYS[wire])
+    fake_provider.rule(server)
+    offered = tools(5, 3)
+    assert [(await ask(model_at(fake_provider, wire), offered)).repeated_requests for _ in range(2)] == [0, 0]
+    server.poison = POISON
+    assert [(await ask(model_at(fake_provider, wire), offered)).repeated_requests for _ in range(2)] == [1, 0]
+    assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
 
 
 async def test_what_is_remembered_elsewhere_is_not_offered(fake_provider: FakeProvider) -> None:
