@@ -22,6 +22,8 @@ CACHE_CONTROL = "max-age=60, public"
 # Of addresses that change with the file's content.
 IMMUTABLE = "max-age=31536000, public, immutable"
 _gzip = GZipMiddleware(lambda request: HttpResponse())
+# Random bytes hide how long what is secret in a page is; a file has nothing secret.
+_gzip.max_random_bytes = 0
 
 
 class StaticFiles(ASGIStaticFilesHandler):
@@ -90,6 +92,8 @@ def pack(request: HttpRequest, response: HttpResponseBase) -> None:
     """Compress the response with a static file if it is a complete text and the client accepts gzip."""
     if response.status_code != 200 or not response.get("Content-Type", "").startswith(COMPRESSED_TYPES):
         return
-    # The ETag is that of the uncompressed file; Last-Modified remains for revalidation.
+    # The ETag is that of the uncompressed file; Last-Modified remains for revalidation. Nobody saves a script by the
+    # name that Django adds, and a first visit has fifty of them.
     del response["ETag"]
+    del response["Content-Disposition"]
     _gzip.process_response(request, response)

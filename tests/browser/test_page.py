@@ -62,7 +62,7 @@ async def test_a_first_visit_is_small(alice_browser: Visitor, cast: Cast) -> Non
     await expect(page.locator(".conversation")).to_have_count(50)
     assert {"Document", "Script", "Stylesheet", "Font"} <= set(sizes), sizes
     assert sizes["Document"] <= 15_000, sizes
-    assert sizes.total() <= 180_000, sizes
+    assert sizes.total() <= 150_000, sizes
 
 
 async def test_the_page_follows_the_systems_appearance(browser: Browser, site: Server) -> None:
