@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
 from contextvars import Token
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.toolkit.lazy_module import is_there
@@ -69,35 +70,31 @@ def _readable(variable: contextvars.ContextVar[Any], value: Any) -> Any:
     return {name: one for name, one in data.items() if not type(one).__module__.startswith(_OF_DJANGO)}
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class CarriedContext:
     """A copy of the caller's context, made where it is created.
 
     Django keeps the language in a `Local` of asgiref, whose values hold for one thread, in a copied context too: so it
     is activated again in the thread that runs a function.
+
+    Attributes:
+        values: the context variables; set some in it for the functions that are run.
+        language: the code of the active language; None without one.
     """
 
-    __slots__ = ("_context", "_language")
-
-    def __init__(self) -> None:
-        self._context = contextvars.copy_context()
-        self._language = _language()
-
-    def set(self, variable: contextvars.ContextVar[T], value: T) -> None:
-        """Set a variable for functions that are run."""
-        self._context.run(variable.set, value)
+    values: contextvars.Context = field(default_factory=contextvars.copy_context)
+    language: str | None = field(default_factory=current_language)
 
     def run(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Return what `function` returns. One thread at a time may run functions."""
-        if self._language is not None:
-            self._context.run(_activate, self._language)
-        return self._context.run(function, *args, **kwargs)
+        if self.language is not None:
+            self.values.run(_activate, self.language)
+        return self.values.run(function, *args, **kwargs)
 
 
 # Threads of an event loop's default pool, in which `asyncio.to_thread` runs functions. They stay, unlike a tool's own.
 LOOP_POOL = "asyncio_"
 _cleanup: Callable[[], object] | None = None
-# Returns a context manager that enters the running tool's context in another thread; None outside a tool.
-CaptureContext = Callable[[], AbstractContextManager[None] | None]
 
 _start = threading.Thread.start
 _submit = ThreadPoolExecutor.submit
@@ -133,31 +130,38 @@ def _is_pool_worker(thread: threading.Thread) -> bool:
     )
 
 
-def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thread], None]) -> None:
-    """Patch `Thread.start` and `ThreadPoolExecutor.submit` so that they propagate the context from `capture`.
+def propagate_to_threads(
+    current: contextvars.ContextVar[T],
+    enter: Callable[[T], AbstractContextManager[None]],
+    note: Callable[[threading.Thread], None],
+) -> None:
+    """Patch `Thread.start` and `ThreadPoolExecutor.submit` so that they carry a call that is running to threads.
 
     Args:
+        current: the running call; unset outside of one.
+        enter: returns a context manager that enters a call in another thread.
         note: called with every thread that is about to start, in the thread that starts it.
     """
 
     def start(self: threading.Thread) -> None:
         note(self)
-        captured = None if _is_pool_worker(self) else capture()
-        if captured is not None:
+        call = None if _is_pool_worker(self) else current.get(None)
+        if call is not None:
             run = self.run
+            entered = enter(call)
 
             def run_within() -> None:
-                with captured:
+                with entered:
                     run()
 
             self.run = run_within  # type: ignore[method-assign]
         _start(self)
 
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        captured = capture()
-        if captured is None:
+        call = current.get(None)
+        if call is None:
             return _submit(self, fn, *args, **kwargs)
-        return _submit(self, CarriedContext().run, _with_cleanup, captured, fn, *args, **kwargs)
+        return _submit(self, CarriedContext().run, _with_cleanup, enter(call), fn, *args, **kwargs)
 
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]

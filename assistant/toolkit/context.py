@@ -27,22 +27,26 @@ MAX_STATE = 32_000
 Operation = dict[str, Any]
 
 
+@dataclass(eq=False, slots=True)
 class SharedState:
-    """The state of one run: what its client sent, and what its tools have made of it. Safe to use from threads."""
+    """The state of one run: what its client sent, and what its tools have made of it. Safe to use from threads.
 
-    def __init__(self, value: Any = None) -> None:
-        self._text = json.dumps({} if value is None else value)
-        self._is_told = False
-        self._lock = Lock()
+    Attributes:
+        text: the state as JSON.
+    """
+
+    text: str = "{}"
+    _is_told: bool = False
+    _lock: Lock = field(default_factory=Lock)
 
     def begin(self, value: Any) -> None:
         """Set the state that the client has sent, before any tool of the run has changed it."""
-        self._text = json.dumps(value)
+        self.text = json.dumps(value)
 
     @property
     def value(self) -> Any:
         """A copy of the state: any JSON value."""
-        return json.loads(self._text)
+        return json.loads(self.text)
 
     def change(self, value: Any, tell: Callable[[Any, list[Operation] | None], None]) -> None:
         """Replace the state.
@@ -62,8 +66,8 @@ class SharedState:
         if len(text) > MAX_STATE:
             raise ToolError(f"The state of the page holds at most {MAX_STATE} characters of JSON.")
         with self._lock:
-            before = self._text
-            self._text = text
+            before = self.text
+            self.text = text
             if text != before or not self._is_told:
                 operations = _patch(json.loads(before), json.loads(text)) if self._is_told else None
                 self._is_told = True
@@ -241,7 +245,8 @@ class ToolContext(Generic[Deps]):
     read_fields: set[str] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "extra", frozen(self.extra))
+        if type(self.extra) is not FrozenDict:
+            object.__setattr__(self, "extra", frozen(self.extra))
         object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
         object.__setattr__(self, "history", tuple(self.history))
 
@@ -338,17 +343,15 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
+@dataclass(eq=False, slots=True)
 class RunningCall:
     """A running call of a tool; its context is valid until `is_over`."""
 
-    __slots__ = ("carriers", "context", "is_over", "threads", "tool")
-
-    def __init__(self, context: ToolContext, tool: str, carriers: tuple[Carrier, ...]) -> None:
-        self.context = context
-        self.carriers = carriers
-        self.tool = tool
-        self.threads: list[Thread] = []
-        self.is_over = False
+    context: ToolContext
+    tool: str
+    carriers: tuple[Carrier, ...]
+    threads: list[Thread] = field(default_factory=list)
+    is_over: bool = False
 
 
 current_call: contextvars.ContextVar[RunningCall] = contextvars.ContextVar("tool_call")
@@ -420,18 +423,13 @@ def _enter(call: RunningCall) -> Iterator[None]:
         current_call.reset(token)
 
 
-def _capture_context() -> AbstractContextManager[None] | None:
-    call = current_call.get(None)
-    return None if call is None else _enter(call)
-
-
 def _note_thread(thread: Thread) -> None:
     call = current_call.get(None)
     if call is not None and not call.is_over and is_of_tool(thread):
         call.threads.append(thread)
 
 
-propagate_to_threads(_capture_context, _note_thread)
+propagate_to_threads(current_call, _enter, _note_thread)
 
 
 _FIELDS = frozenset(field.name for field in fields(ToolContext))
@@ -452,7 +450,5 @@ class _ReadContext(ToolContext[Any]):
 
 
 def as_tool_sees(context: ToolContext) -> ToolContext:
-    """Return the context that a tool gets: with `read_fields`, one that notes what the tool reads."""
-    if context.read_fields is None:
-        return context
+    """Return the context that a tool gets if its `read_fields` is a set: one that notes there what the tool reads."""
     return _ReadContext(**{name: getattr(context, name) for name in _FIELDS})

@@ -64,6 +64,7 @@ class _Job:
     future: Future[Any] = field(default_factory=Future)
 
     def run(self) -> None:
+        """Run the function, unless the job was cancelled before."""
         if not self.future.set_running_or_notify_cancel():
             return
         try:
@@ -88,15 +89,11 @@ class _Job:
                     raise Abandoned
                 return value
         finally:
-            _clean_up()
-
-
-def _clean_up() -> None:
-    try:
-        if _cleanup is not None:
-            _cleanup()
-    except Exception:
-        logger.exception("The cleanup after a tool's thread failed")
+            try:
+                if _cleanup is not None:
+                    _cleanup()
+            except Exception:
+                logger.exception("The cleanup after a tool's thread failed")
 
 
 class _Pool:
@@ -104,7 +101,7 @@ class _Pool:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._waiting: deque[_Job] = deque()
         self._idle: list[SimpleQueue[_Job]] = []
         self._running = 0
@@ -120,7 +117,12 @@ class _Pool:
                 self._waiting.append(job)
                 return
             self._running += 1
-        self._start(job)
+            inbox = self._idle.pop() if self._idle else None
+        if inbox is not None:
+            inbox.put(job)
+            return
+        # Daemon threads, so that a hanging tool does not keep the process from exiting.
+        PoolThread(target=self._work, args=(job,), name="tool", daemon=True).start()
 
     def abandon(self, job: _Job) -> None:
         """Mark a job as cancelled and give its slot to the next one."""
@@ -134,53 +136,33 @@ class _Pool:
                 return
             job.is_abandoned = True
             self._abandoned += 1
-            successor = self._next()
-        if successor is not None:
-            self._start(successor)
+            self._running -= 1
+            if self._waiting:  # within the lock: no other job takes its turn
+                self.submit(self._waiting.popleft())
 
-    def _start(self, job: _Job) -> None:
-        with self._lock:
-            inbox = self._idle.pop() if self._idle else None
-        if inbox is not None:
-            inbox.put(job)
-            return
-        # Daemon threads, so that a hanging tool does not keep the process from exiting.
-        PoolThread(target=self._work, args=(job,), name="tool", daemon=True).start()
-
-    def _work(self, job: _Job | None) -> None:
+    def _work(self, job: _Job) -> None:
         """Run jobs until one was cancelled or none came for `IDLE_SECONDS`."""
         inbox: SimpleQueue[_Job] = SimpleQueue()
-        while job is not None:
+        while True:
             job.run()
             with self._lock:
                 if job.is_abandoned:
                     self._abandoned -= 1
                     return
                 # `abandon` can no longer hand over this slot: it finds the job done.
-                job = self._next()
-                if job is None:
-                    self._idle.append(inbox)
-            job = job or self._wait(inbox)
-
-    def _wait(self, inbox: SimpleQueue[_Job]) -> _Job | None:
-        try:
-            return inbox.get(timeout=IDLE_SECONDS)
-        except Empty:
-            with self._lock:
-                if inbox in self._idle:
-                    self._idle.remove(inbox)
-                    return None
-        return inbox.get()
-
-    def _next(self) -> _Job | None:
-        """Return the job that has waited longest, to run in the caller's slot; if none waits, free the slot.
-
-        The caller holds the lock.
-        """
-        if self._waiting:
-            return self._waiting.popleft()
-        self._running -= 1
-        return None
+                if self._waiting:
+                    job = self._waiting.popleft()
+                    continue
+                self._running -= 1
+                self._idle.append(inbox)
+            try:
+                job = inbox.get(timeout=IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    if inbox in self._idle:
+                        self._idle.remove(inbox)
+                        return
+                job = inbox.get()
 
 
 _pool = _Pool(MAX_THREADS)
@@ -197,9 +179,10 @@ async def in_thread(function: Callable[[], Any], *, atomic: bool = False, is_qui
     Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
     threads, and `on_left_running` is called. The transaction of a cancelled `atomic` function is then rolled back.
     """
-    context, left_running = CarriedContext(), on_left_running.get()
-    context.set(on_left_running, None)
-    context.set(home_loop, asyncio.get_running_loop())
+    context = CarriedContext()
+    left_running = on_left_running.get()
+    context.values.run(on_left_running.set, None)
+    context.values.run(home_loop.set, asyncio.get_running_loop())
     job = _Job(function, context, atomic, is_nested=home_loop.get(None) is not None)
     pool = _quick_pool if is_quick else _pool
     pool.submit(job)

@@ -54,10 +54,8 @@ class HandWritten:
             raise invalid_arguments(problems, self.parameters)
         return checked
 
-    def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the positional and keyword arguments of the call."""
-        if not self.takes_mapping:
-            return (), checked
+    def as_mapping(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the positional and keyword arguments of a call of a handler that takes one mapping."""
         return ((checked,), {}) if self.mapping_name is None else ((), {self.mapping_name: checked})
 
 

@@ -302,9 +302,12 @@ class Tool:
         """
         if self.handler is None or self.signature is None:
             raise InvalidTool(f"Tool {self.name!r} runs at the {self._place}.")
-        positional, keywords = self.signature.keywords(await self.checked(arguments))
-        seen = as_tool_sees(context)
-        given = {**keywords, **dict.fromkeys(self.signature.contexts, seen)}
+        checked = await self.checked(arguments)
+        seen = context if context.read_fields is None else as_tool_sees(context)
+        positional: tuple[Any, ...] = ()
+        if isinstance(self.signature, HandWritten) and self.signature.takes_mapping:
+            positional, checked = self.signature.as_mapping(checked)
+        given = {**checked, **dict.fromkeys(self.signature.contexts, seen)}
         return await perform(self, partial(self.handler, *positional, **given), context, seen)
 
     def for_context(self, context: ToolContext) -> Tool | None:

@@ -33,7 +33,7 @@ def told(events: list[Any]) -> list[Any]:
 async def test_a_first_change_is_a_snapshot_and_later_ones_are_patches(function: Any) -> None:
     calls = [Reply(tool_calls=(ToolCall(title, "rename", f'{{"title": "{title}"}}'),)) for title in ("One", "Two")]
     tool = Tool.from_function(function, name="rename", description="Rename the draft.")
-    context = ToolContext(shared_state=SharedState({"title": "", "a/b": 1}))
+    context = ToolContext(shared_state=SharedState('{"title": "", "a/b": 1}'))
     result = await run_script([*calls, Reply("Done.")], tool, context=context)
     snapshot, delta = told(result.events)
     assert snapshot.snapshot == {"title": "One", "a/b": 1}
@@ -42,7 +42,7 @@ async def test_a_first_change_is_a_snapshot_and_later_ones_are_patches(function:
 
 
 def test_members_come_and_go() -> None:
-    state, changes = SharedState({"gone": 1, "a/~b": 1}), []
+    state, changes = SharedState('{"gone": 1, "a/~b": 1}'), []
     state.change({"gone": 1, "a/~b": 1}, lambda *change: changes.append(change))
     state.change({"a/~b": [2], "new": None}, lambda *change: changes.append(change))
     state.change([1], lambda *change: changes.append(change))
@@ -58,14 +58,14 @@ def test_members_come_and_go() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {"x": "y" * 40_000}], ids=["NaN", "no JSON", "too long"])
 def test_what_is_no_state_is_refused(value: Any) -> None:
-    state = SharedState({"kept": True})
+    state = SharedState('{"kept": true}')
     with pytest.raises(ToolError):
         state.change(value, lambda *change: pytest.fail("told"))
     assert state.value == {"kept": True}
 
 
 def test_a_copy_is_given() -> None:
-    context = ToolContext(shared_state=SharedState({"list": []}))
+    context = ToolContext(shared_state=SharedState('{"list": []}'))
     context.state["list"].append(1)
     assert context.state == {"list": []}
 
@@ -77,7 +77,7 @@ def test_without_a_page_nothing_is_changed() -> None:
 
 
 async def test_two_threads_lose_no_change() -> None:
-    state, seen = SharedState({}), []
+    state, seen = SharedState(), []
 
     def put(name: str) -> None:
         state.change({name: 1}, lambda value, _: seen.append(value))
