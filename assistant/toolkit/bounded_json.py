@@ -84,7 +84,8 @@ def load_json(
         TooDeep: the text has more than `max_depth` levels.
         ValueError: the text is not JSON.
     """
-    if may_exceed(text, max_depth):
+    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if brackets > max_depth:
         check_depth(text, max_depth)
     return loads(text, **options)
 

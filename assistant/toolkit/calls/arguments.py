@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar, cast
 
 import pydantic_core
@@ -68,10 +67,12 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         InvalidArguments: not JSON, not an object, a duplicate name, NaN or infinity, too long, or nested too deeply.
     """
     try:
-        text = decoded_once(arguments if isinstance(arguments, str) else _text(arguments))
+        text = arguments if isinstance(arguments, str) else _text(arguments)
+        if text.lstrip(_BLANKS)[:1] == '"':
+            text = decoded_once(text)
         if len(text) > MAX_CHARACTERS:
             raise InvalidArguments(f"The arguments are longer than {MAX_CHARACTERS} characters.")
-        parsed = load_json(text, max_depth=MAX_DEPTH, loads=_decode) if text.strip() else None
+        parsed = load_json(text, max_depth=MAX_DEPTH, loads=_DECODER.decode) if text.strip() else None
     except TooDeep:
         raise InvalidArguments(f"The arguments are nested more than {MAX_DEPTH} levels deep.") from None
     except ValueError as exc:
@@ -143,11 +144,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _decode(text: str | bytes, parse_float: Callable[[str], float] = _finite) -> Any:
-    decoder = json.JSONDecoder(
-        object_pairs_hook=unique, parse_float=parse_float, parse_int=_whole, parse_constant=_finite
-    )
-    return decoder.decode(text if isinstance(text, str) else text.decode())
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
 
 
 def coerce(value: Any, schema: Any, root: JsonSchema, *, parse_float: Callable[[str], float] = _finite) -> Any:
@@ -190,14 +187,16 @@ class _Correction(Steps):
 
     def __init__(self, left: int, parse_float: Callable[[str], float]) -> None:
         super().__init__(left)
-        self._parse_float = parse_float
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=unique, parse_float=parse_float, parse_int=_whole, parse_constant=_finite
+        )
 
     def decoded(self, text: str) -> Any:
         """Return the value of a JSON text; None if it is none. One step is taken for each of its values."""
         # Each value but the last is followed by a comma or a closing bracket.
         self.take(1 + sum(map(text.count, ",]}")))
         try:
-            return load_json(text, max_depth=MAX_DEPTH, loads=partial(_decode, parse_float=self._parse_float))
+            return load_json(text, max_depth=MAX_DEPTH, loads=self._decoder.decode)
         except (ValueError, RecursionError):
             return None
 

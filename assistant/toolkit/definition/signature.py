@@ -81,33 +81,29 @@ class Signature:
             InvalidArguments: some do not fit; it lists each invalid field.
             AwaitableLeft: a function of the author's has returned an awaitable.
         """
-        checked = self._checked(arguments)
-        if self.has_functions:
-            refuse_awaitables(checked)
-        return checked
-
-    def _checked(self, arguments: Arguments) -> dict[str, Any]:
         try:
             value = self._validated(arguments)
         except UnicodeEncodeError:
             raise InvalidArguments(
                 "The arguments contain half of a surrogate pair, which is not valid Unicode."
             ) from None
-        if self.single is not None:
-            return {self.single: value}
-        given = value.model_fields_set | self.always
-        return {name: getattr(value, field) for field, name in self.names.items() if field in given}
-
-    def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the positional and keyword arguments of the call."""
-        return (), checked
+        if self.single is None:
+            given = value.model_fields_set | self.always
+            checked = {name: getattr(value, field) for field, name in self.names.items() if field in given}
+        else:
+            checked = {self.single: value}
+        if self.has_functions:
+            refuse_awaitables(checked)
+        return checked
 
     def _validated(self, arguments: Arguments) -> Any:
         text, parsed = arguments.text, arguments.parsed
         if self.decimals is not None and (exact := with_all_digits(text, self.decimals)) is not None:
             text, parsed = json.dumps(exact), exact
+        # If `is_open`, each type decides about unknown keys, which are then compared with the schema.
+        extra: Literal["forbid"] | None = None if self.is_open else "forbid"
         try:
-            value = self._validate(text)
+            value = self.validator.validate_json(text or "{}", strict=True, extra=extra)
         except ValidationError as first:
             if self.has_functions:
                 refuse_awaitable_inputs(first)
@@ -116,7 +112,7 @@ class Signature:
                 raise self._invalid(first, parsed) from None
             parsed = corrected
             try:
-                value = self._validate(json.dumps(parsed))
+                value = self.validator.validate_json(json.dumps(parsed), strict=True, extra=extra)
             except ValidationError as exc:
                 raise self._invalid(exc, parsed) from None
         if self.exact is not None and (problems := self._converted(parsed)):
@@ -146,10 +142,6 @@ class Signature:
             return self.exact.problems(parsed)
         except TooCostly:
             return [(ROOT, UNDESCRIBED)]
-
-    def _validate(self, text: str) -> Any:
-        # If `is_open`, each type decides about unknown keys, and `_validated` then compares them with the schema.
-        return self.validator.validate_json(text or "{}", strict=True, extra=None if self.is_open else "forbid")
 
 
 def read_signature(
