@@ -20,16 +20,17 @@ from assistant.toolkit.calls.gate import NoAnswer, discard, settled_in_thread
 from assistant.toolkit.calls.json_values import (
     MAX_ITEMS,
     WouldBlock,
-    blocking_check,
+    conversion_error,
     register_converter,
     to_json_value,
+    tripwire_for,
     truncation_notice,
 )
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.carried_tasks import carry_into_tasks
 from assistant.toolkit.carriers import stepped
 from assistant.toolkit.context import ToolContext, carriers_entered, current_call, use_context
-from assistant.toolkit.errors import InvalidTool, ToolError, told_by
+from assistant.toolkit.errors import InvalidTool, told_by
 from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.logs import log_operation
 from assistant.toolkit.media import Media, checked, media_in
@@ -95,14 +96,13 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
         return DONE
     if isinstance(value, str):
         return clean_text(str(value.value if isinstance(value, Enum) else value))
-    if is_lazy(value):
-        return clean_text(str(value))
+    converted = to_json_value(value, may_block=may_block, tripwire=tripwire)
+    if isinstance(converted, str) and is_lazy(value):
+        return converted
     try:
-        return json.dumps(
-            _json_value(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        return json.dumps(converted, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as exc:  # e.g. an int with thousands of digits
-        raise _conversion_error(value) from exc
+        raise conversion_error(value) from exc
 
 
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
@@ -113,58 +113,51 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
     """
     if isinstance(value, Pending):
         return ToolResult(value=value, pending=value)
-    if isinstance(value, str) and converter is None:  # it holds neither files nor rows
-        return _shortened(ToolResult(convert(value), value=value))
-    if converter is None and (files := media_in(value)):
+    if converter is None and isinstance(value, Media | list | tuple) and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
     if isinstance(value, BaseException):
         raise value if isinstance(value, Exception) else RuntimeError(f"the tool returned {type(value).__name__}")
-    tripwire = Tripwire(blocking_check(may_block))
     if isinstance(value, ToolResult):
-        # `convert` checks only what it converts, and these two are passed on as they are.
-        tripwire.check_rows_in([value.media, value.value])
-        text = convert(value.content, may_block=may_block, tripwire=tripwire)
-        display = None if value.display is None else _json_value(value.display, may_block, tripwire)
-        result = replace(value, content=text, display=display, media=checked(value.media))
+        result = _completed(value, may_block=may_block)
+    elif converter is None:
+        result = ToolResult(convert(value, may_block=may_block), value=value)
     else:
-        shown = value if converter is None else _converted(value, converter, tripwire)
-        result = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
-    tripwire.check_pending()
-    result = _shortened(result)
+        result = _result_by(converter, value, may_block=may_block)
+    if len(result.content) * 4 > MAX_TOKENS * BYTES_PER_TOKEN:  # else it is short in any script
+        short = cut(result.content)
+        if short is not result.content:
+            result = replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
     return _with_media_sentences(result) if result.media else result
 
 
-def _shortened(result: ToolResult) -> ToolResult:
-    """Cut long content, of which the whole is kept for operators."""
-    short = cut(result.content)
-    if short is result.content:
-        return result
-    return replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
-
-
-def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
+def _result_by(converter: Callable[[Any], Any], value: Any, *, may_block: bool) -> ToolResult:
+    """Return the result of a value that is shown as a converter of the tool says."""
+    tripwire = tripwire_for(may_block)
     checked_value = tripwire.checked_value(value)
     tripwire.check_pending()
-    return settled_in_thread(converter(checked_value), "a result_converter")
+    shown = settled_in_thread(converter(checked_value), "a result_converter")
+    content = convert(shown, may_block=may_block, tripwire=tripwire)
+    tripwire.check_pending()
+    return ToolResult(content, value=value)
+
+
+def _completed(result: ToolResult, *, may_block: bool) -> ToolResult:
+    """Return a result that a tool has made itself, with what it holds checked and converted."""
+    tripwire = tripwire_for(may_block)
+    # `convert` checks only what it converts, and these two are passed on as they are.
+    tripwire.check_rows_in([result.media, result.value])
+    content = convert(result.content, may_block=may_block, tripwire=tripwire)
+    display = result.display
+    if display is not None:
+        display = to_json_value(display, may_block=may_block, tripwire=tripwire)
+    tripwire.check_pending()
+    return replace(result, content=content, display=display, media=checked(result.media))
 
 
 def _with_media_sentences(result: ToolResult) -> ToolResult:
     """Add a sentence on each file to the content, for models that cannot see files."""
     sentences = "\n".join(one.sentence for one in result.media)
     return replace(result, content=f"{result.content}\n{sentences}".lstrip("\n"))
-
-
-def _json_value(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
-    try:
-        return to_json_value(value, may_block=may_block, tripwire=tripwire)
-    except (TypeError, ValueError) as exc:
-        raise _conversion_error(value) from exc
-
-
-def _conversion_error(value: Any) -> ToolError:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return ToolError("The tool returned bytes without a media type, as `Media(data, media_type)` has one.")
-    return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
 
 
 def cut(text: str, limit: int = MAX_TOKENS) -> str:
@@ -184,10 +177,8 @@ def stored(text: str) -> str:
     return text if len(text) <= MAX_STORED_TOKENS else cut(text, MAX_STORED_TOKENS + BYTES_OF_NOTE // BYTES_PER_TOKEN)
 
 
-async def drain(value: Any) -> Any:
-    """Return the first `MAX_ITEMS` items of an async iterator as a list; other values unchanged."""
-    if not isinstance(value, AsyncIterator):
-        return value
+async def drain(value: AsyncIterator[Any]) -> list[Any]:
+    """Return the first `MAX_ITEMS` items of an async iterator as a list."""
     items: list[Any] = []
     try:
         async for item in value:
@@ -243,25 +234,25 @@ async def perform(
     """
     began = time.perf_counter()
     for attempt in range(tool.retries + 1):
+        ending = "succeeded"
         try:
             result = await _once(tool, function, seen)
-            _log_attempt(tool, context, began, "failed" if result.is_error else "succeeded")
+            if result.is_error:
+                ending = "failed"
             return result
         except tool.retry_on as exc:
+            ending = f"raised {type(exc).__name__}"
             delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY_SECONDS) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311
-            _log_attempt(tool, context, began, f"raised {type(exc).__name__}")
             if attempt == tool.retries or not _has_time_for(context, delay):
                 raise
-            await asyncio.sleep(delay)
         except BaseException as exc:
-            _log_attempt(tool, context, began, f"raised {type(exc).__name__}")
+            ending = f"raised {type(exc).__name__}"
             raise
+        finally:
+            # Without arguments, results and exception messages: they can be private.
+            log_operation(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
+        await asyncio.sleep(delay)
     raise AssertionError("unreachable")
-
-
-def _log_attempt(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
-    """Log an attempt, without arguments, results and exception messages: they can be private."""
-    log_operation(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
 
 
 def _has_time_for(context: ToolContext, delay: float) -> bool:
@@ -307,7 +298,10 @@ def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolCon
 
 async def _on_loop(tool: CallSettings, function: Callable[[], Any]) -> ToolResult:
     value = function()
-    value = await drain(await value if inspect.isawaitable(value) else value)
+    if inspect.isawaitable(value):
+        value = await value
+    if isinstance(value, AsyncIterator):
+        value = await drain(value)
     if inspect.isawaitable(value):
         discard(value)
         raise NoAnswer(f"tool {tool.name} gave an awaitable that gave another one")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AnySet
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from assistant.toolkit.calls.gate import discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
-from assistant.toolkit.errors import InvalidTool
+from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_raw, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
@@ -46,13 +46,9 @@ class WouldBlock(Exception):
     """The value has to be converted in a thread: it is long, or needs database queries."""
 
 
-def blocking_check(may_block: bool) -> Callable[[], None]:
-    """Return a function to call before blocking work: it raises `WouldBlock` if `may_block` is false."""
-    return _allow if may_block else _refuse_blocking
-
-
-def _allow() -> None:
-    return None
+def tripwire_for(may_block: bool) -> Tripwire:
+    """Return a tripwire for one value; unless `may_block`, it raises `WouldBlock` before it examines a row."""
+    return Tripwire() if may_block else Tripwire(_refuse_blocking)
 
 
 def _refuse_blocking() -> None:
@@ -80,33 +76,58 @@ def to_json_value(value: Any, *, may_block: bool = True, tripwire: Tripwire | No
 
     Args:
         may_block: whether database queries and long conversions are allowed here.
-        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one, if the
+            value can hold rows.
 
     Raises:
         ForeignRow: the value contains a row of another tenant.
-        TypeError, ValueError: the value cannot be converted, or is too large.
+        ToolError: the value cannot be converted, or is too large; the message names its type.
         WouldBlock: the conversion needs a thread, and `may_block` is false.
     """
-    checker = tripwire or Tripwire(blocking_check(may_block))
-    result = _Conversion(may_block, checker).convert(value, 0)
-    if tripwire is None:
-        checker.check_pending()
+    conversion = _Conversion(may_block, MAX_VALUES if may_block else QUICK_VALUES, tripwire)
+    try:
+        result = conversion.convert(value, 0)
+    except (TypeError, ValueError) as exc:
+        raise conversion_error(value) from exc
+    if tripwire is None and conversion.tripwire is not None:
+        conversion.tripwire.check_pending()
     return result
 
 
-class _Conversion:
-    """Converts one value, and counts the values in it."""
+def conversion_error(value: Any) -> ToolError:
+    """Return the error for the model of a value that cannot be converted."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return ToolError("The tool returned bytes without a media type, as `Media(data, media_type)` has one.")
+    return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
 
-    def __init__(self, may_block: bool, tripwire: Tripwire) -> None:
-        self._check_blocking = blocking_check(may_block)
-        self._tripwire = tripwire
-        self._left = MAX_VALUES if may_block else QUICK_VALUES
-        # Within how many values with declared fields, whose schema says that bytes are base64.
-        self._declared = 0
+
+@dataclass(slots=True)
+class _Conversion:
+    """Converts one value.
+
+    Attributes:
+        left: how many values may follow.
+        tripwire: None until a value can be, or hold, a database row.
+        declared: within how many values with declared fields it is, whose schema says that bytes are base64.
+    """
+
+    may_block: bool
+    left: int
+    tripwire: Tripwire | None
+    declared: int = 0
+
+    def _checker(self) -> Tripwire:
+        if self.tripwire is None:
+            self.tripwire = tripwire_for(self.may_block)
+        return self.tripwire
+
+    def _check_blocking(self) -> None:
+        if not self.may_block:
+            raise WouldBlock
 
     def convert(self, value: Any, depth: int) -> Any:
-        self._left -= 1
-        if self._left < 0:
+        self.left -= 1
+        if self.left < 0:
             self._check_blocking()
             raise ValueError("too large")
         if depth > MAX_DEPTH:
@@ -115,18 +136,22 @@ class _Conversion:
             return value
         if type(value) is str:
             return clean_text(value)
-        if is_row(value):
+        if hasattr(value, "_meta") and is_row(value):
             self._check_blocking()
-            self._tripwire.check_row(value)
+            self._checker().check_row(value)
         for test, convert_value in _converters:
-            if _applies(test, value):
+            applies: object = test(value)
+            if applies is True:
                 self._check_blocking()
-                self._tripwire.check_rows_in(value)
+                self._checker().check_rows_in(value)
                 return self.convert(convert_value(value), depth + 1)
+            if applies is not False:
+                discard(applies)
+                raise TypeError(f"the test of a converter gave a {type(applies).__name__}, not True or False")
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
             discard(value)
             raise TypeError(f"a {type(value).__name__} cannot be part of a result")
-        if isinstance(value, bytes | bytearray | memoryview) and not self._declared:
+        if isinstance(value, bytes | bytearray | memoryview) and not self.declared:
             raise TypeError("bytes need a media type: return Media(data, media_type)")
         simple = _simple(value)
         return self._structure(value, depth) if simple is _NOT_SIMPLE else simple
@@ -136,10 +161,13 @@ class _Conversion:
             return self.convert(value.value, depth + 1)
         if isinstance(value, BaseModel):
             # Checked first: the model's serializers can turn rows into values that are not recognised as rows.
-            self._tripwire.check_rows_in(value)
-            return self._fields(value.model_dump(mode="python"), depth)
-        if dataclasses.is_dataclass(value):
-            return self._fields({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth)
+            self._checker().check_rows_in(value)
+            dumped: object = value.model_dump(mode="python")
+            if not isinstance(dumped, Mapping):  # of a `RootModel`
+                return self._mapping({"root": dumped}, depth, declared=1)["root"]
+            return self._mapping(dumped, depth, declared=1)
+        if is_dataclass(value):
+            return self._mapping({one.name: getattr(value, one.name) for one in fields(value)}, depth, declared=1)
         if isinstance(value, Mapping):
             return self._mapping(value, depth)
         if hasattr(value, "_asdict"):
@@ -157,18 +185,20 @@ class _Conversion:
             return self._items(value, depth)
         return self._other(value)
 
-    def _fields(self, values: Any, depth: int) -> Any:
-        """Convert declared fields, or the one value of a pydantic `RootModel`."""
-        self._declared += 1
+    def _mapping(self, value: Mapping[Any, Any], depth: int, *, declared: int = 0) -> dict[str, Any]:
+        """Convert a mapping. `declared` is 1 if its items are declared fields."""
+        converted: dict[str, Any] = {}
+        self.declared += declared
         try:
-            return self._mapping(values, depth) if isinstance(values, Mapping) else self.convert(values, depth + 1)
+            for key, item in value.items():
+                if type(key) is str:
+                    name = clean_text(key)
+                else:
+                    self._checker().check_rows_in(key)
+                    name = _key(key)
+                converted[name] = self.convert(item, depth + 1)
         finally:
-            self._declared -= 1
-
-    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        for key in value:
-            self._tripwire.check_rows_in(key)
-        converted = {_key(key): self.convert(item, depth + 1) for key, item in value.items()}
+            self.declared -= declared
         if len(converted) != len(value):
             raise ValueError("two keys are the same as text")
         return converted
@@ -201,6 +231,7 @@ class _Conversion:
         if isinstance(value, list | tuple):
             return [self.convert(item, depth + 1) for item in value]
         self._check_blocking()
+        self._checker()  # made in the context of this call: a generator's code can be within another one
         # One item more than is shown tells whether there are more, without counting them.
         source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
         is_of_values = getattr(value, "_fields", None) is not None and hasattr(value, "_iterable_class")
@@ -249,14 +280,6 @@ def annotations_of(row: Any) -> Iterator[str]:
         has_rows = is_row(value) or (isinstance(value, list | tuple) and any(map(is_row, value)))
         if not is_other and not has_rows:
             yield name
-
-
-def _applies(test: Callable[[Any], bool], value: Any) -> bool:
-    answer: object = test(value)
-    if isinstance(answer, bool):
-        return answer
-    discard(answer)
-    raise TypeError(f"the test of a converter gave a {type(answer).__name__}, not True or False")
 
 
 def truncation_notice() -> str:
