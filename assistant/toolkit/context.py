@@ -246,7 +246,7 @@ class ToolContext(Generic[Deps]):
 
     def __post_init__(self) -> None:
         if type(self.extra) is not FrozenDict:
-            object.__setattr__(self, "extra", frozen(self.extra))
+            object.__setattr__(self, "extra", frozen(self.extra) if self.extra else _EMPTY)
         object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
         object.__setattr__(self, "history", tuple(self.history))
 

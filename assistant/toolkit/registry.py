@@ -17,10 +17,14 @@ _NOT_TOOLS = re.compile(r"__main__|admin|apps|management|migrations|models|conft
 
 
 class Registry:
-    """Tools by name, in the order they were added."""
+    """Tools by name, in the order they were added.
+
+    Attributes:
+        by_name: the same as a dict, to read.
+    """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
+        self.by_name: dict[str, Tool] = {}
         for tool in tools:
             self.add(tool)
 
@@ -28,17 +32,17 @@ class Registry:
         """Add a tool. Raises `InvalidTool` if the name is taken."""
         if not isinstance(tool, Tool):
             raise InvalidTool(f"{tool!r} is not a tool: decorate it with @tool, or use Tool.from_function().")
-        if tool.name in self._tools:
-            locations = " and ".join(_location(one) for one in (self._tools[tool.name], tool))
+        if tool.name in self.by_name:
+            locations = " and ".join(_location(one) for one in (self.by_name[tool.name], tool))
             raise InvalidTool(f"There are two tools named {tool.name!r}: {locations}.")
-        self._tools[tool.name] = tool
+        self.by_name[tool.name] = tool
 
     def get(self, name: str) -> Tool:
         """Return a tool by name. Raises `UnknownTool`, which lists the known names."""
         try:
-            return self._tools[name]
+            return self.by_name[name]
         except KeyError:
-            raise UnknownTool(name, self._tools) from None
+            raise UnknownTool(name, self.by_name) from None
 
     def only(self, names: Iterable[str]) -> Registry:
         """Return a registry of these tools, in this order. Raises `UnknownTool`."""
@@ -62,13 +66,13 @@ class Registry:
         return cls(discover(packages))
 
     def __iter__(self) -> Iterator[Tool]:
-        return iter(self._tools.values())
+        return iter(self.by_name.values())
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return len(self.by_name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools
+        return name in self.by_name
 
 
 def discover(module_names: Iterable[str]) -> list[Tool]:

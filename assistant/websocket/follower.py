@@ -213,7 +213,7 @@ class Follower:
         try:
             await changed.wait()
         finally:
-            self._idle_timer.stop()
+            self._idle_timer.since = None
         if self._is_overdue:
             self._is_overdue = False
             end = await self._settle()

@@ -23,7 +23,6 @@ from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolcalls.run_journal import (
     MAX_STORED_CHARACTERS,
-    LateEnds,
     above_quota,
     date_approvals,
     outcome_columns,
@@ -41,7 +40,8 @@ class CallJournal:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._begun: set[str] = set()
-        self._late = LateEnds(self._record_late)
+        self._recorded: set[str] = set()
+        self._late: dict[str, ToolOutcome] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         above = await in_database(record_call_start, member=self._member, batch=batch)
@@ -54,7 +54,9 @@ class CallJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(record_call_end, member=self._member, outcomes=outcomes)
-        await self._late.after(outcomes)
+        self._recorded.update([outcome.call.id for outcome in outcomes])
+        for call_id in self._recorded.intersection(self._late):
+            await self._record_late(self._late.pop(call_id))
         catalogue = registry()
         metrics.counting().count_calls(
             tenant=self._member.tenant.slug,
@@ -64,7 +66,11 @@ class CallJournal:
         )
 
     async def ended_late(self, outcome: ToolOutcome) -> None:
-        await self._late.add(outcome)
+        # What the caller read is recorded first, because it would replace the late end.
+        if outcome.call.id in self._recorded:
+            await self._record_late(outcome)
+        else:
+            self._late[outcome.call.id] = outcome
 
     async def _record_late(self, outcome: ToolOutcome) -> None:
         await in_database_with_retry(record_late_outcome, calls=calls_of(self._member), outcome=outcome)
@@ -97,8 +103,8 @@ def _record_call_start(
             call_id=planned.call.id,
             defaults={
                 "name": planned.tool.name,
-                "arguments": planned.arguments_text,
-                "rule": planned.rule[:300],
+                "arguments": planned.arguments,
+                "rule": planned.admission.rule[:300],
                 "status": ToolCall.Status.RUNNING,
             },
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pydantic_core
 
 from assistant.core.toolcalls.call_settings import CallSettings
 from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome
@@ -31,24 +34,22 @@ FIRST_REFUSED_REPEAT = 3
 LAST_REPEAT = 5
 
 
+@dataclass(eq=False, slots=True)
 class CallLimiter:
     """Counts the calls of one run.
 
-    Args:
-        limits: of the run. A tool's own `max_calls` can be lower than `calls_per_tool`.
-
     Attributes:
+        limits: of the run. A tool's own `max_calls` can be lower than `calls_per_tool`.
         stop: why the run must end after this batch; empty while it need not.
         code: the run error code for it.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.stop = ""
-        self.code = "limit_reached"
-        self._limits = limits
-        self._total = 0
-        self._by_tool: Counter[str] = Counter()
-        self._identical: Counter[tuple[str, str]] = Counter()
+    limits: Limits
+    stop: str = field(default="", init=False)
+    code: str = field(default="limit_reached", init=False)
+    _total: int = field(default=0, init=False)
+    _by_tool: Counter[str] = field(default_factory=Counter, init=False)
+    _identical: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
 
     def admit(self, call: ToolCall, tool: Tool | None) -> str | None:
         """Count a call; returns None if it may run, else the reason as a sentence for the model."""
@@ -59,8 +60,8 @@ class CallLimiter:
             canonical = replace(call, arguments=str(tool.own_arguments(call.arguments))).canonical
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
-        if self._limits.tool_calls and self._total > self._limits.tool_calls:
-            self._reach(self._limits.tool_calls)
+        if self.limits.tool_calls and self._total > self.limits.tool_calls:
+            self._reach(self.limits.tool_calls)
         elif repeats >= LAST_REPEAT:
             self.stop = self.stop or gettext(
                 "The model called the tool '%(tool)s' with the same arguments %(count)d times."
@@ -72,7 +73,9 @@ class CallLimiter:
                 f"Not run: you have called {call.name!r} with these same arguments {repeats - 1} times already. "
                 "Use the results you have, or do something else."
             )
-        if (limit := self._limit_of(tool)) and self._by_tool[call.name] > limit:
+        # The first call is within any limit.
+        made = self._by_tool[call.name]
+        if made > 1 and (limit := self._limit_of(tool)) and made > limit:
             often = "once" if limit == 1 else f"{limit} times"
             return f"Not run: {call.name!r} may be called {often} in one run. Answer with what you have."
         return None
@@ -85,7 +88,7 @@ class CallLimiter:
 
     def _limit_of(self, tool: Tool | None) -> int:
         return min(
-            (limit for limit in (self._limits.calls_per_tool, tool.max_calls if tool else None) if limit), default=0
+            (limit for limit in (self.limits.calls_per_tool, tool.max_calls if tool else None) if limit), default=0
         )
 
     def _reach(self, limit: int) -> None:
@@ -101,7 +104,7 @@ class CallLimiter:
             if _is_used_up(usage, allowance):
                 self.stop = allowance.sentence
                 self.code = "quota_exceeded"
-        limits = self._limits
+        limits = self.limits
         if limits.tokens and usage.total_tokens >= limits.tokens:
             self.stop = self.stop or gettext("This run has reached its limit of %(count)d tokens.") % {
                 "count": limits.tokens
@@ -213,6 +216,8 @@ async def _check(
     if decision is None and is_asked:
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
+    if not isinstance(arguments, str):
+        arguments = json.dumps(dict(arguments), ensure_ascii=False, default=pydantic_core.to_jsonable_python)
     return PlannedCall(call, tool, admission, arguments, decision, checked=checked, fields=fields)
 
 

@@ -56,6 +56,9 @@ class Batch:
     Attributes:
         outcomes: the outcome of each call that has one, by call id.
         client_calls: the calls that the client has to run.
+        awaiting: the outcomes of calls that wait for a person, or for a result from outside, in the order of the calls.
+        direct: the results, if they are the turn's answer: all tools of the batch are `return_direct`, and all
+            succeeded. None otherwise, and if the results are only white space.
     """
 
     calls: Sequence[ToolCall]
@@ -65,55 +68,34 @@ class Batch:
     has_earlier_results: bool = False
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if len({call.id for call in self.calls}) < len(self.calls):
-            raise ValueError("Calls of one batch must have different ids.")
-        self._planned: list[PlannedCall] = []
-        self._queue: asyncio.Queue[Event | ToolOutcome | RunTakenOver] = asyncio.Queue()
-        self._sent: set[str] = set()
-        self._is_recorded = self._is_taken_over = False
-        self._titles: dict[str, dict[str, str]] = {}
-
-    @property
-    def awaiting(self) -> list[ToolOutcome]:
-        """The outcomes of calls that wait, in the order of the calls: for a person, or for a result from outside."""
-        known = (self.outcomes.get(call.id) for call in self.calls)
-        return [one for one in known if one is not None and one.status in WAITS]
+    awaiting: list[ToolOutcome] = field(default_factory=list, init=False)
+    direct: list[str] | None = field(default=None, init=False)
+    _planned: list[PlannedCall] = field(default_factory=list, init=False)
+    _queue: asyncio.Queue[Event | ToolOutcome | RunTakenOver] = field(default_factory=asyncio.Queue, init=False)
+    _sent: set[str] = field(default_factory=set, init=False)
+    _titles: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
+    _is_recorded: bool = field(default=False, init=False)
+    _is_taken_over: bool = field(default=False, init=False)
 
     def title_of(self, call: ToolCall) -> str:
         """Return the name for people of a call's tool; empty if it has none."""
         return self._titles.get(call.id, {}).get("title", "")
 
-    @property
-    def direct(self) -> list[str] | None:
-        """The results, if they are the turn's answer: all tools of the batch are `return_direct`, and all succeeded.
-
-        None otherwise, and if the results are only white space.
-        """
-        outcomes = self.outcomes.values()
-        if self.has_earlier_results or self.client_calls:
-            # Stored results do not show whether their tools succeeded.
-            return None
-        if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
-            return None
-        results = [self.outcomes[call.id].content for call in self.calls]
-        return results if "".join(results).strip() else None
-
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch, once, and yield its events.
 
         However it ends, the journal gets an outcome of every call that was started.
+
+        Raises:
+            RunTakenOver: another process has the run.
+            ValueError: two calls have the same id.
         """
         log_operation(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
-        await self._plan_all()
+        await self._plan()
         tasks: list[asyncio.Task[None]] = []
         try:
-            if self._planned:
-                await self._begin_record()
-            to_run = [planned for planned in self._planned if planned.call.id not in self.outcomes]
-            tasks = self._start(to_run)
-            for event in (*self._finished(self.outcomes.values()), *self._results_in_order()):
+            tasks = await self._start()
+            for event in self._events_of(self.outcomes.values()):
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
                 item = await self._queue.get()
@@ -122,7 +104,7 @@ class Batch:
                     raise item
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
-                    for event in (*self._finished([item]), *self._results_in_order()):
+                    for event in self._events_of([item]):
                         yield event
                 else:
                     yield item
@@ -135,21 +117,52 @@ class Batch:
         finally:
             if not self._is_recorded:
                 await self._stop(tasks)
+        outcomes = [self.outcomes[call.id] for call in self.calls if call.id in self.outcomes]
+        self.awaiting = [outcome for outcome in outcomes if outcome.status in WAITS]
+        # Stored results do not show whether their tools succeeded.
+        if not self.has_earlier_results and all(one.return_direct and one.status == "ok" for one in outcomes):
+            results = [outcome.content for outcome in outcomes]
+            self.direct = results if not self.client_calls and "".join(results).strip() else None
 
-    async def _plan_all(self) -> None:
-        """Settle what is known of calls that waited, and plan the others."""
+    async def _plan(self) -> None:
+        """Settle what is known of calls that waited; plan the others, leave them to the client, or settle them too."""
         environment = self.environment
+        if len({call.id for call in self.calls}) < len(self.calls):
+            raise ValueError("Calls of one batch must have different ids.")
         if self.decisions is not None and isinstance(environment.journal, WaitingJournal):
             for outcome in (await environment.journal.waited_for(self.calls)).values():
                 self._settle(outcome)
         admissions = await environment.toolset.admit(self.calls, environment.transcript.read)
         for call, admission in zip(self.calls, admissions, strict=True):
-            await self._plan(call, admission)
-            if (waiting := self.outcomes.get(call.id)) is not None:
-                self.outcomes[call.id] = await with_preview(waiting, admission.tool, environment.context)
+            if admission.tool is not None and (title := admission.tool.title.strip()):
+                self._titles[call.id] = {"title": title}
+            if call.id in self.outcomes:
+                continue
+            checked: PlannedCall | ToolOutcome | None
+            if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
+                checked = check_client_call(call, admission)
+            else:
+                checked = await check_call(
+                    call,
+                    admission,
+                    decision=None if self.decisions is None else self.decisions.get(call.id, self.undecided),
+                    limiter=environment.limiter,
+                    context=environment.context,
+                    settings=environment.settings,
+                )
+            if checked is None:
+                self.client_calls.append(call)
+            elif isinstance(checked, PlannedCall):
+                self._planned.append(checked)
+            else:
+                if checked.asked is not None:
+                    checked = await with_preview(checked, admission.tool, environment.context)
+                self._settle(checked)
 
-    async def _begin_record(self) -> None:
-        """Record the calls that are about to run, and settle those that must not."""
+    async def _start(self) -> list[asyncio.Task[None]]:
+        """Record the calls that are about to run, settle those that must not, and start the others."""
+        if not self._planned:
+            return []
         try:
             known = await self.environment.journal.starting(tuple(self._planned))
         except RunTakenOver:
@@ -157,39 +170,12 @@ class Batch:
             raise
         for outcome in known.values():
             self._settle(outcome)
-
-    async def _plan(self, call: ToolCall, admission: Admission) -> None:
-        """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""
-        environment = self.environment
-        if admission.tool is not None and (title := admission.tool.title.strip()):
-            self._titles[call.id] = {"title": title}
-        if call.id in self.outcomes:
-            return
-        if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
-            if (refused := check_client_call(call, admission)) is None:
-                self.client_calls.append(call)
-            else:
-                self._settle(refused)
-            return
-        decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
-        checked = await check_call(
-            call,
-            admission,
-            decision=decision,
-            limiter=environment.limiter,
-            context=environment.context,
-            settings=environment.settings,
-        )
-        if isinstance(checked, PlannedCall):
-            self._planned.append(checked)
-        else:
-            self._settle(checked)
-
-    def _start(self, to_run: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
         limit = asyncio.Semaphore(self.environment.settings.parallel)
         tasks: list[asyncio.Task[None]] = []
         barrier: list[asyncio.Task[None]] = []
-        for planned in to_run:
+        for planned in self._planned:
+            if planned.call.id in known:
+                continue
             after = list(tasks) if planned.tool.barrier else list(barrier)
             task = asyncio.create_task(self._run_call(planned, limit, after), name=f"tool-{planned.tool.name}")
             tasks.append(task)
@@ -211,7 +197,7 @@ class Batch:
                 planned.call,
                 "cancelled",
                 "The tool was cancelled.",
-                rule=planned.rule,
+                rule=planned.admission.rule,
                 started_at=datetime.now(UTC),
             )
             try:
@@ -229,36 +215,44 @@ class Batch:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
-    def _settle(self, outcome: ToolOutcome) -> None:
-        """Store the outcome of a call, and record its result in the transcript."""
-        outcome = self._add_outcome(outcome)
+    def _settle(self, outcome: ToolOutcome, *, is_told: bool = True) -> None:
+        """Store the outcome of a call and, unless it waits or nobody is told, its result in the transcript."""
+        # Lone surrogates and NUL, which JSON escapes can produce, can neither be stored nor sent.
+        outcome = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
+        self.outcomes[outcome.call.id] = outcome
         ended = outcome.call.id, outcome.status, outcome.duration_ms
         log_operation(logger, self.environment.context, "Call %s: %s after %d ms", *ended)
-        if images := tuple(one for one in outcome.media if one.is_image):
+        if images := tuple([one for one in outcome.media if one.is_image]):
             self.environment.transcript.images[outcome.call.id] = images
-        if outcome.status not in WAITS:
+        if is_told and outcome.status not in WAITS:
             self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
 
-    def _add_outcome(self, outcome: ToolOutcome) -> ToolOutcome:
-        # Lone surrogates and NUL, which JSON escapes can produce, can neither be stored nor sent.
-        cleaned = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
-        self.outcomes[outcome.call.id] = cleaned
-        return cleaned
+    def _events_of(self, outcomes: Iterable[ToolOutcome]) -> list[Event]:
+        """Return what can be sent now: that these calls have ended, and the results in the order of the calls.
 
-    def _finished(self, outcomes: Iterable[ToolOutcome]) -> list[Event]:
-        """Return the `tool.finished` events of these outcomes; calls that wait have none."""
-        return [finished_event(one, self._titles.get(one.call.id, {})) for one in outcomes if one.status not in WAITS]
-
-    def _results_in_order(self) -> list[Event]:
-        """Return the result events that can be sent now: the result of a call follows those of all earlier calls."""
+        Calls that wait have neither; the result of a call follows those of all earlier calls.
+        """
         events: list[Event] = []
+        for outcome in outcomes:
+            if outcome.status in WAITS:
+                continue
+            call = outcome.call
+            value: dict[str, Any] = {"toolCallId": call.id, "name": call.name, **self._titles.get(call.id, {})}
+            value |= {"status": outcome.status, "durationMs": outcome.duration_ms}
+            if outcome.display is not None:
+                value["display"] = outcome.display
+            if outcome.files:
+                value["media"] = [dict(one) for one in outcome.files]
+            events.append(Custom("tool.finished", value))
         left_out = self._sent | {call.id for call in self.client_calls}
-        for call in (one for one in self.calls if one.id not in left_out):
-            if (outcome := self.outcomes.get(call.id)) is None:
+        for call in self.calls:
+            if call.id in left_out:
+                continue
+            if (known := self.outcomes.get(call.id)) is None:
                 break
-            if outcome.status not in WAITS:
+            if known.status not in WAITS:
                 self._sent.add(call.id)
-                events.append(ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool"))
+                events.append(ToolCallResult(result_id(call.id), call.id, known.content, role="tool"))
         return events
 
     async def _record(self) -> None:
@@ -284,11 +278,11 @@ class Batch:
             if isinstance(item, ToolOutcome):
                 if item.status == "awaiting_approval":  # nobody is asked by a run that was stopped
                     item = replace(item, status="cancelled", asked=None)
-                outcome = self._add_outcome(item)
-                if outcome.status not in {"cancelled", *WAITS}:
-                    self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
+                self._settle(item, is_told=item.status != "cancelled")
         for planned in self._planned:
-            self.outcomes.setdefault(planned.call.id, ToolOutcome(planned.call, "cancelled", rule=planned.rule))
+            self.outcomes.setdefault(
+                planned.call.id, ToolOutcome(planned.call, "cancelled", rule=planned.admission.rule)
+            )
         if (asked := self.environment.transcript.sub_agents) is not None:
             asked.stop(STOPPED)
         try:
@@ -329,19 +323,3 @@ def interrupt_of(outcome: ToolOutcome, title: str, seconds: float) -> Interrupt:
         metadata=about,
         expires_at=pending.ends_at.isoformat(timespec="seconds"),
     )
-
-
-def finished_event(outcome: ToolOutcome, title: Mapping[str, str]) -> Custom:
-    """Return the `tool.finished` event of a call; `title` is its tool's name for people, if it has one."""
-    value = {
-        "toolCallId": outcome.call.id,
-        "name": outcome.call.name,
-        **title,
-        "status": outcome.status,
-        "durationMs": outcome.duration_ms,
-    }
-    if outcome.display is not None:
-        value["display"] = outcome.display
-    if outcome.files:
-        value["media"] = [dict(one) for one in outcome.files]
-    return Custom("tool.finished", value)

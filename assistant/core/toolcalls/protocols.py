@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -99,7 +98,7 @@ class PlannedCall:
     """A call that is about to run.
 
     Attributes:
-        arguments: the model's text, or a mapping if a person edited them.
+        arguments: the model's text; if a person edited them, theirs as JSON.
         agent: the sub-agent that made the call; empty for the run's own assistant.
         checked: the validated arguments, by the names of the handler's parameters; None if nobody has validated them.
         fields: the validated fields of the tool's `augmentation`, which are among `arguments` too; None without one.
@@ -108,24 +107,11 @@ class PlannedCall:
     call: ToolCall
     tool: Tool
     admission: Admission
-    arguments: str | Mapping[str, Any]
+    arguments: str
     decision: Decision | None = None
     agent: str = ""
     checked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     fields: BaseModel | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def is_edited(self) -> bool:
-        return not isinstance(self.arguments, str)
-
-    @property
-    def arguments_text(self) -> str:
-        """The arguments as JSON text."""
-        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments, ensure_ascii=False)
-
-    @property
-    def rule(self) -> str:
-        return self.admission.rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +250,7 @@ class FixedToolset:
         configs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        self._tools = {tool.name: tool for tool in Registry(tools)}
+        self._tools = Registry(tools).by_name
         given = configs or {}
         self._configs = {
             name: given_config(tool, given.get(name)) if tool.config is not None else given.get(name)
@@ -278,17 +264,24 @@ class FixedToolset:
         return list(self._tools.values())
 
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
-        return [self._admission(self._tools.get(call.name)) for call in calls]
-
-    def _admission(self, tool: Tool | None) -> Admission:
         names = tuple(self._tools)
-        if tool is None:
-            return Admission(
-                None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
+        unknown = Admission(
+            None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
+        )
+        return [
+            Admission(
+                self._tools[call.name],
+                "on",
+                "Given by the caller.",
+                self._configs[call.name],
+                self._secrets.get(call.name, {}),
+                names,
+                self._tools,
             )
-        config = self._configs[tool.name]
-        secrets = self._secrets.get(tool.name, {})
-        return Admission(tool, "on", "Given by the caller.", config, secrets, names, self._tools)
+            if call.name in self._tools
+            else unknown
+            for call in calls
+        ]
 
 
 EFFECT_UNKNOWN = "Whether this call took effect is not known. Check before you repeat it."
@@ -315,4 +308,4 @@ def replayed(work: PlannedCall, earlier: ToolOutcome | None) -> ToolOutcome | No
         return earlier
     if work.tool.idempotent or work.tool.read_only:
         return None
-    return ToolOutcome(work.call, "unknown", INTERRUPTED, error=INTERRUPTED, rule=work.rule, agent=work.agent)
+    return ToolOutcome(work.call, "unknown", INTERRUPTED, error=INTERRUPTED, rule=work.admission.rule, agent=work.agent)

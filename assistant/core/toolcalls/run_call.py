@@ -13,7 +13,7 @@ import math
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableSequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -89,61 +89,33 @@ async def attempt(
     return Attempt(result)
 
 
+@dataclass(eq=False, slots=True)
 class LateCall:
     """A call that may end after its time.
 
-    Args:
-        initial: the outcome as far as it is known before the call.
-        events: gets the event of the late end.
-        grace: how many seconds the tool may take to clean up.
-
     Attributes:
+        initial: the outcome as far as it is known before the call.
         is_over: whether the call has its outcome; the run does not listen to the tool any more.
     """
 
-    def __init__(
-        self,
-        planned: PlannedCall,
-        initial: ToolOutcome,
-        *,
-        journal: Journal,
-        events: MutableSequence[Event],
-        context: ToolContext,
-        grace: float,
-    ) -> None:
-        self._planned = planned
-        self._initial = initial
-        self._journal = journal
-        self._events = events
-        self._context = context
-        self._grace = grace
-        self._left: Future[Any] | asyncio.Task[Attempt] | None = None
-        self._late: Attempt | None = None
-        self._began = time.perf_counter()
-        self.is_over = False
+    planned: PlannedCall
+    initial: ToolOutcome
+    environment: CallEnvironment
+    is_over: bool = False
+    _left: Future[Any] | asyncio.Task[Attempt] | None = None
+    _late: Attempt | None = None
+    _began: float = field(default_factory=time.perf_counter)
 
-    async def in_time(self, work: asyncio.Task[Attempt], seconds: float | None) -> Attempt | None:
-        """Wait for a tool for its time, and then stop it.
-
-        Args:
-            seconds: its time; None for any.
-
-        Returns:
-            How it has ended; None if it took longer than its time.
-
-        Raises:
-            CancelledError: the call was cancelled, and so is the tool.
-        """
-        try:
-            await asyncio.wait({work}, timeout=seconds)
-        except asyncio.CancelledError:
-            if await self._stop(work) and not work.cancelled():
-                return work.result()
-            if self._left is not None:
-                self._wait_for_end(self._left)
-            raise
-        if work.done():
+    async def end_cancelled(self, work: asyncio.Task[Attempt]) -> Attempt | None:
+        """Stop a tool whose call was cancelled. Returns how it has ended if it did so by itself, else None."""
+        if await self._stop(work) and not work.cancelled():
             return work.result()
+        if self._left is not None:
+            self._wait_for_end(self._left)
+        return None
+
+    async def end_in_time(self, work: asyncio.Task[Attempt]) -> Attempt | None:
+        """Stop a tool whose time is up. Returns how it has ended if it failed just then; None if it took too long."""
         if await self._stop(work) and not work.cancelled():
             ended = work.result()
             if ended.error is not None and not isinstance(ended.error, TimeoutError):
@@ -153,11 +125,13 @@ class LateCall:
 
     async def _stop(self, work: asyncio.Task[Attempt]) -> bool:
         try:
-            return await stop(work, self._grace)
+            return await stop(work, self.environment.settings.grace)
         finally:
             if not work.done():
                 self._left = work
-                self._log("goes on %.3g seconds after it was stopped, and is not waited for", self._grace)
+                self._log(
+                    "goes on %.3g seconds after it was stopped, and is not waited for", self.environment.settings.grace
+                )
 
     def left_running(self, result: Future[Any]) -> None:
         """Note that the function of the call runs on in its thread."""
@@ -165,7 +139,7 @@ class LateCall:
 
     def timed_out(self, seconds: float) -> ToolOutcome:
         """Return the outcome of a call that took longer than its time, and wait for its late end."""
-        sentence = f"The tool {self._planned.tool.name!r} took longer than {seconds:.3g} seconds"
+        sentence = f"The tool {self.planned.tool.name!r} took longer than {seconds:.3g} seconds"
         if self._late is not None:
             sentence += " and was not waited for. It has completed since: do not assume that it has failed."
             self._ended(self._late)
@@ -174,12 +148,12 @@ class LateCall:
         else:
             sentence += " and was not waited for. It still runs, and may complete: do not assume that it has failed."
             self._wait_for_end(self._left)
-        return replace(self._initial, status="timeout", content=sentence, error=sentence)
+        return replace(self.initial, status="timeout", content=sentence, error=sentence)
 
     @property
     def _stopped(self) -> str:
         """What the model reads of a tool whose task has ended; threads and shielded tasks of it may go on unseen."""
-        if self._planned.tool.read_only:
+        if self.planned.tool.read_only:
             return " and was stopped."
         return f" and was not waited for any longer. {EFFECT_UNKNOWN}"
 
@@ -200,16 +174,16 @@ class LateCall:
             "durationMs": outcome.duration_ms,
             "content": outcome.content,
         }
-        self._events.append(Custom("tool.late", value))
+        self.environment.late.append(Custom("tool.late", value))
         task = asyncio.get_running_loop().create_task(self._record(outcome), name="late-call")
         _recording.add(task)
         task.add_done_callback(_recording.discard)
 
     def _outcome(self, late: Attempt | None) -> ToolOutcome:
         milliseconds = round((time.perf_counter() - self._began) * 1000)
-        ended = replace(self._initial, duration_ms=milliseconds)
+        ended = replace(self.initial, duration_ms=milliseconds)
         if late is None:
-            if self._planned.tool.read_only:
+            if self.planned.tool.read_only:
                 return replace(ended, status="cancelled", content=STOPPED, error=STOPPED)
             return replace(ended, status="unknown", content=EFFECT_UNKNOWN, error=EFFECT_UNKNOWN)
         if late.error is not None:
@@ -227,17 +201,18 @@ class LateCall:
         )
 
     def _log(self, what: str, *values: Any) -> None:
-        name = self._planned.tool.name
-        run_id = self._context.run_id
-        logger.warning("Tool %s of run %s %s", name, run_id, what % values, extra=log_extra(self._context))
+        name = self.planned.tool.name
+        context = self.environment.context
+        logger.warning("Tool %s of run %s %s", name, context.run_id, what % values, extra=log_extra(context))
 
     async def _record(self, outcome: ToolOutcome) -> None:
-        if not isinstance(self._journal, LateJournal):
+        journal = self.environment.journal
+        if not isinstance(journal, LateJournal):
             return
         try:
-            await self._journal.ended_late(outcome)
+            await journal.ended_late(outcome)
         except Exception:
-            extra = log_extra(self._context)
+            extra = log_extra(self.environment.context)
             logger.exception("The late end of call %s could not be recorded", outcome.call.id, extra=extra)
 
 
@@ -336,14 +311,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     seconds = min(
         environment.settings.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
-    late = LateCall(
-        planned,
-        initial,
-        journal=environment.journal,
-        events=environment.late,
-        context=environment.context,
-        grace=environment.settings.grace,
-    )
+    late = LateCall(planned, initial, environment)
 
     def emit_in_time(event: Event) -> None:
         if not late.is_over:
@@ -351,11 +319,12 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
 
     current_parent.set(ParentRun(emit_in_time, environment))
     on_left_running.set(late.left_running)
-    edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
+    is_edited = planned.decision is not None and planned.decision.edited_arguments is not None
+    edited = f"(The user changed the arguments to {planned.arguments})\n" if is_edited else ""
     try:
         context = _context(planned, environment, seconds, emit_in_time)
         invoked = tool
-        arguments = planned.arguments
+        arguments: str | Mapping[str, Any] = planned.arguments
         if tool.augmentation is not None:
             invoked, arguments = tool.unaugmented, tool.own_arguments(arguments)
         call = partial(invoked.call, arguments, context)
@@ -366,28 +335,22 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         work = asyncio.create_task(
             attempt(call, tool.name, context, environment.settings.on_raised), name=f"tool-{tool.name}"
         )
-        ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
+        try:
+            await asyncio.wait({work}, timeout=seconds if math.isfinite(seconds) else None)
+        except asyncio.CancelledError:
+            if (ended := await late.end_cancelled(work)) is None:
+                raise
+        else:
+            ended = work.result() if work.done() else await late.end_in_time(work)
         if ended is None:
             return late.timed_out(seconds)
         if ended.error is not None:
             raise ended.error
         result = ended.result
-    except ToolError as exc:
-        if isinstance(exc, NeedsAnswer) and environment.settings.questions.midway:
-            return _asking(planned, initial, exc.question)
-        is_unknown = exc.may_have_run and not tool.read_only
-        text = str(exc) or "The tool failed."
-        told = cut(text)
-        full = "" if told is text else stored(text)
-        note = f"\n{EFFECT_UNKNOWN}" if is_unknown else ""
-        status: Status = "unknown" if is_unknown else "error"
-        return replace(initial, status=status, content=f"{edited}{told}{note}", error=told, full=full)
     except RunTakenOver:
         raise  # no failure of the tool, after which the model would be asked again
-    except SubAgentFailed as exc:
-        return _failed(initial, exc.__cause__ or exc, exc.error_id, ends_run=True)
     except (Exception, SystemExit) as exc:
-        return await _unexpected_failure(planned, initial, environment, exc)
+        return await _failure(planned, initial, environment, exc, edited)
     finally:
         late.is_over = True
     if result.pending is not None:
@@ -421,9 +384,22 @@ def _display_of(result: ToolResult) -> Any:
         return result.content
 
 
-async def _unexpected_failure(
-    planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, exc: BaseException
+async def _failure(
+    planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, exc: BaseException, edited: str
 ) -> ToolOutcome:
+    """Return the outcome of a call whose tool has raised. `edited`: the note that a person changed its arguments."""
+    if isinstance(exc, NeedsAnswer) and environment.settings.questions.midway:
+        return _asking(planned, initial, exc.question)
+    if isinstance(exc, ToolError):
+        is_unknown = exc.may_have_run and not planned.tool.read_only
+        text = str(exc) or "The tool failed."
+        told = cut(text)
+        full = "" if told is text else stored(text)
+        note = f"\n{EFFECT_UNKNOWN}" if is_unknown else ""
+        status: Status = "unknown" if is_unknown else "error"
+        return replace(initial, status=status, content=f"{edited}{told}{note}", error=told, full=full)
+    if isinstance(exc, SubAgentFailed):
+        return _failed(initial, exc.__cause__ or exc, exc.error_id, ends_run=True)
     error_id = uuid.uuid4().hex[:12]
     context = environment.context
     logger.error(

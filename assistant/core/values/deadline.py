@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
 
 
@@ -88,11 +89,11 @@ class Deadline:
 SLICE_SECONDS = 0.01
 
 
+@dataclass(slots=True)
 class TimeSlice:
     """How long a coroutine has worked since it last let the event loop serve others."""
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
+    _began: float = field(default_factory=time.monotonic)
 
     async def pause(self) -> None:
         """Let the loop serve others if the work has taken `SLICE_SECONDS`. Call this between its pieces."""
@@ -101,45 +102,42 @@ class TimeSlice:
             self._began = time.monotonic()
 
 
+@dataclass(eq=False, slots=True)
 class IdleTimer:
     """Calls back when one wait has taken too long. Its timer is set again when it fires, not for every wait.
 
-    Args:
+    Attributes:
         seconds: how long a wait may take.
         on_timeout: called in the event loop, once for each wait that takes longer.
+        since: when the wait began, by the loop's clock. Set None to end it.
     """
 
-    def __init__(self, seconds: float, on_timeout: Callable[[], None]) -> None:
-        self._seconds = seconds
-        self._on_timeout = on_timeout
-        self._loop = asyncio.get_running_loop()
-        self._since: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+    seconds: float
+    on_timeout: Callable[[], None]
+    since: float | None = field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, init=False)
+    _timer: asyncio.TimerHandle | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Start a wait; ends one that was under way."""
-        self._since = self._loop.time()
+        self.since = self._loop.time()
         if self._timer is None:
-            self._timer = self._loop.call_later(self._seconds, self._check)
-
-    def stop(self) -> None:
-        """End the wait."""
-        self._since = None
+            self._timer = self._loop.call_later(self.seconds, self._check)
 
     def close(self) -> None:
         """End the wait and cancel the timer."""
-        self._since = None
+        self.since = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _check(self) -> None:
         self._timer = None
-        if self._since is None:
+        if self.since is None:
             return
-        remaining = self._since + self._seconds - self._loop.time()
+        remaining = self.since + self.seconds - self._loop.time()
         if remaining > 0:
             self._timer = self._loop.call_later(remaining, self._check)
         else:
-            self._since = None
-            self._on_timeout()
+            self.since = None
+            self.on_timeout()

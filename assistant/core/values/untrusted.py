@@ -80,7 +80,8 @@ class ReadText:
     def of(cls, messages: Iterable[Message]) -> ReadText:
         """Return what a model has read once it was sent these messages."""
         sent = tuple(messages)
-        return cls(sources_of(sent), sent)
+        marked = [message for message in sent if message.sources]  # in most conversations there is none
+        return cls(sources_of(marked) if marked else (), sent)
 
     def __bool__(self) -> bool:
         return bool(self.sources)
@@ -167,7 +168,7 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     sent: list[Message] = []
     summary = ""
     for message in messages:
-        if message.role == "system" and is_summary(message):  # saves a call for each other message
+        if message.role == "system" and message.content.startswith(HEADING):
             summary += message.content.removeprefix(HEADING)
         elif message.role == "user" and (summary or message.page):
             before = [fenced(summary, SUMMARY)] if summary else []

@@ -38,7 +38,7 @@ from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.runs.run_start import RunStart
 from assistant.services.toolcalls.interceptors import observed
-from assistant.services.toolcalls.observers import ObservedRun
+from assistant.services.toolcalls.observers import NAMES, ObservedRun
 from assistant.toolkit.logs import run_log_context
 from assistant.toolkit.per_loop import PerLoop
 
@@ -191,14 +191,17 @@ class RunTask:
                 raise
 
     async def _work(self) -> None:
-        run = ObservedRun(
-            self._plan,
-            self._transcript,
-            thread=self.key.thread,
-            replaced=self._setup.answering.replaced,
-            failure=lambda: self._failure,
-        )
-        with run_log_context(self._plan.context), observed(run):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(run_log_context(self._plan.context))
+            if NAMES:  # of observers: optional apps have them
+                run = ObservedRun(
+                    self._plan,
+                    self._transcript,
+                    thread=self.key.thread,
+                    replaced=self._setup.answering.replaced,
+                    failure=lambda: self._failure,
+                )
+                stack.enter_context(observed(run))
             await self._drive()
 
     async def _drive(self) -> None:

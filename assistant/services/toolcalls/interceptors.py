@@ -33,7 +33,7 @@ def observers() -> list[Observer]:
 
 
 def observed(run: ObservedRun) -> AbstractContextManager[object]:
-    """Return a context manager within which all observers watch a run."""
+    """Return a context manager within which the observers watch a run."""
     stack = ExitStack()
     for observer in observers():
         stack.enter_context(observer.around_run(run))
@@ -66,12 +66,12 @@ def problem_of_interceptor(name: str) -> str:
 def tool_interceptors() -> tuple[ToolInterceptor, ...]:
     """Return the interceptors of tool calls, outermost first: observers, then `ASSISTANT_TOOL_INTERCEPTORS`."""
     own: tuple[ToolInterceptor, ...] = load_interceptors(*settings.ASSISTANT_TOOL_INTERCEPTORS)
-    return (*(observer.around_call for observer in observers()), *own)
+    return (*[observer.around_call for observer in observers()], *own) if NAMES else own
 
 
 def with_interceptors(model: Model, *, tenant: str) -> Model:
     """Wrap a model in what observes it and in `ASSISTANT_MODEL_INTERCEPTORS`."""
-    watching = [observer.around_requests(model, tenant=tenant) for observer in observers()]
+    watching = [observer.around_requests(model, tenant=tenant) for observer in observers()] if NAMES else []
     watched = InterceptedModel(model, watching) if watching else model
     own: tuple[ModelInterceptor, ...] = load_interceptors(*settings.ASSISTANT_MODEL_INTERCEPTORS)
     return InterceptedModel(watched, own) if own else watched

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -50,6 +51,7 @@ def is_held(key: RunKey) -> bool:
     return bool(held.update(lease_owner=key.owner))
 
 
+@dataclass(eq=False)
 class AuditJournal:
     """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked.
 
@@ -57,49 +59,54 @@ class AuditJournal:
         repeatable: the ids of calls that may run again although they had begun, regardless of their tools.
     """
 
-    def __init__(
-        self, key: RunKey, tenant_slug: str, quotas: Quotas = NO_QUOTAS, repeatable: Collection[str] = ()
-    ) -> None:
-        self._key = key
-        self._quotas, self._repeatable = quotas, repeatable
-        self._tenant_slug = tenant_slug
-        self._rows: dict[str, int] = {}
-        self._waiting: set[str] = set()
-        self._late = LateEnds(self._record_late)
+    key: RunKey
+    tenant_slug: str
+    quotas: Quotas = NO_QUOTAS
+    repeatable: Collection[str] = ()
+    _rows: dict[str, int] = field(default_factory=dict, init=False)
+    _waiting: set[str] = field(default_factory=set, init=False)
+    _recorded: set[str] = field(default_factory=set, init=False)
+    _late: dict[str, ToolOutcome] = field(default_factory=dict, init=False)
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        start = partial(record_start, key=self._key, quotas=self._quotas, repeatable=self._repeatable)
+        start = partial(record_start, key=self.key, quotas=self.quotas, repeatable=self.repeatable)
         rows, known = await in_database_with_retry(start, batch=batch)
         self._rows |= rows
         self._waiting |= {work.call.id for work in batch if work.tool.waits and work.call.id in rows}
         return known
 
     async def waited_for(self, calls: Sequence[Call]) -> Mapping[str, ToolOutcome]:
-        return await in_database(later_results().known_outcomes, key=self._key, calls=calls)
+        return await in_database(later_results().known_outcomes, key=self.key, calls=calls)
 
     async def keep(self, call: Call, media: Sequence[Media]) -> Sequence[Mapping[str, object]]:
         return await in_database(
-            store_files, key=self._key, tenant_slug=self._tenant_slug, call_pk=self._rows[call.id], media=media
+            store_files, key=self.key, tenant_slug=self.tenant_slug, call_pk=self._rows[call.id], media=media
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         waits = {call_id: self._rows[call_id] for call_id in self._waiting}
-        await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes, waits=waits)
-        await self._late.after(outcomes)
+        await in_database_with_retry(record_outcomes, key=self.key, rows=self._rows, outcomes=outcomes, waits=waits)
+        self._recorded.update([outcome.call.id for outcome in outcomes])
+        for call_id in self._recorded.intersection(self._late):
+            await self._record_late(self._late.pop(call_id))
         catalogue = registry()
         metrics.counting().count_calls(
-            tenant=self._tenant_slug,
+            tenant=self.tenant_slug,
             outcomes=outcomes,
             # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._rows or outcome.call.name in catalogue,
-            is_test=self._key.is_test,
+            is_test=self.key.is_test,
         )
 
     async def ended_late(self, outcome: ToolOutcome) -> None:
-        await self._late.add(outcome)
+        # What the model read is recorded first, because it would replace the late end.
+        if outcome.call.id in self._recorded:
+            await self._record_late(outcome)
+        else:
+            self._late[outcome.call.id] = outcome
 
     async def _record_late(self, outcome: ToolOutcome) -> None:
-        await in_database_with_retry(record_late_outcome, calls=calls_of_run(self._key), outcome=outcome)
+        await in_database_with_retry(record_late_outcome, calls=calls_of_run(self.key), outcome=outcome)
 
 
 def record_start(
@@ -151,8 +158,8 @@ def _begin_calls(
             call_id=work.call.id,
             agent=work.agent,
             name=work.tool.name,
-            arguments=work.arguments_text,
-            rule=work.rule,
+            arguments=work.arguments,
+            rule=work.admission.rule,
         )
         for work in batch
         if work.call.id not in found
@@ -161,7 +168,7 @@ def _begin_calls(
     for work in batch:
         if work.call.id in found and work.call.id not in known:
             of_conversation.filter(pk=found[work.call.id].pk).update(
-                status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=DatabaseTime()
+                status=ToolCall.Status.RUNNING, arguments=work.arguments, started_at=DatabaseTime()
             )
     rows = {row.call_id: row.pk for row in (*found.values(), *new)}
     if any(work.tool.waits for work in batch):
@@ -219,7 +226,23 @@ def record_outcomes(
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
     asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}
     known = {**{call_id: row.pk for call_id, row in asked.items()}, **rows}
-    ended = [_row(key, outcome, known.get(outcome.call.id)) for outcome in outcomes]
+    ended = [
+        ToolCall(
+            pk=known.get(outcome.call.id),
+            tenant_id=key.tenant_id,
+            run_id=key.pk,
+            call_id=outcome.call.id,
+            agent=outcome.agent,
+            name=outcome.call.name[:128],
+            arguments=outcome.call.arguments,
+            told=outcome.content if outcome.full else "",
+            display=None if outcome.display is None else bounded_display(outcome.display),
+            asked=to_stored(outcome.sub_agents) if outcome.sub_agents else None,
+            questions="" if outcome.asked is None else to_store(outcome),
+            **outcome_columns(outcome),
+        )
+        for outcome in outcomes
+    ]
     for row in ended:
         if row.call_id in asked and asked[row.call_id].status == ToolCall.Status.EXPIRED:
             row.status = ToolCall.Status.EXPIRED  # not declined: nobody answered
@@ -253,23 +276,6 @@ def calls_of_run(key: RunKey) -> QuerySet[ToolCall]:
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id)
-
-
-def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
-    return ToolCall(
-        pk=pk,
-        tenant_id=key.tenant_id,
-        run_id=key.pk,
-        call_id=outcome.call.id,
-        agent=outcome.agent,
-        name=outcome.call.name[:128],
-        arguments=outcome.call.arguments,
-        told=outcome.content if outcome.full else "",
-        display=None if outcome.display is None else bounded_display(outcome.display),
-        asked=to_stored(outcome.sub_agents) if outcome.sub_agents else None,
-        questions="" if outcome.asked is None else to_store(outcome),
-        **outcome_columns(outcome),
-    )
 
 
 # The size of what a tool displays, as JSON, for pages to show again after a reload.
@@ -306,32 +312,6 @@ def bounded_display(display: object) -> object:
 
 # How a call ended, by the status of its late outcome; else it completed.
 _ENDINGS = {"error": "failed", "cancelled": "was stopped", "unknown": "was stopped"}
-
-
-class LateEnds:
-    """The late ends of a journal's calls. What the model read is recorded first, because it would replace them.
-
-    Args:
-        record: adds a late outcome to the row of its call.
-    """
-
-    def __init__(self, record: Callable[[ToolOutcome], Awaitable[None]]) -> None:
-        self._record = record
-        self._waiting: dict[str, ToolOutcome] = {}
-        self._recorded: set[str] = set()
-
-    async def add(self, outcome: ToolOutcome) -> None:
-        """Record a late outcome, as soon as what the model read is recorded."""
-        if outcome.call.id in self._recorded:
-            await self._record(outcome)
-        else:
-            self._waiting[outcome.call.id] = outcome
-
-    async def after(self, outcomes: Sequence[ToolOutcome]) -> None:
-        """Record the late ends of calls whose outcomes were just recorded."""
-        self._recorded.update(outcome.call.id for outcome in outcomes)
-        for call_id in self._recorded.intersection(self._waiting):
-            await self._record(self._waiting.pop(call_id))
 
 
 def record_late_outcome(*, calls: QuerySet[ToolCall], outcome: ToolOutcome) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -121,7 +121,11 @@ def decide(
         return PolicyDecision("off", block.rule, "deployment", block)
     if refusal:
         return PolicyDecision("off", refusal, "server")
-    decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
+    decisions = [
+        _without_switch(tool, is_remote=refusal is not None)
+        if tenant is None
+        else _switch_decision(tenant, "tenant", rules.FOR_TENANT)
+    ]
     if assistant is not None:
         decisions.append(_switch_decision(assistant, "assistant", rules.FOR_ASSISTANT))
     if tool.requires_approval is True:
@@ -138,14 +142,16 @@ def decide(
         decisions.append(
             PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
         )
-    decision = _strictest(decisions)
+    decision = decisions[0] if len(decisions) == 1 else _strictest(decisions)
     if decision.policy == "ask" and tool.is_provider_side:
         rule = f"{decision.rule} The provider runs it within an answer, where nobody can be asked: it is off."
         decision = PolicyDecision("off", rule, decision.layer)
     if decision.policy == "off":
         return decision
+    switches = [switch for switch in (tenant, assistant) if switch is not None]
+    has_settings = tool.config is not None or any(switch.config != {} or switch.secrets for switch in switches)
     try:
-        config, secrets = _merged_settings(tool, (tenant, assistant))
+        config, secrets = _merged_settings(tool, switches) if has_settings else NO_SETTINGS
     except ValueError as exc:
         return PolicyDecision("off", f"Its stored settings are not valid: {exc}", "settings")
     rule = decision.rule
@@ -174,16 +180,13 @@ def facts_of(tool: Tool) -> Hashable:
 NO_SETTINGS: tuple[Any, Mapping[str, str]] = (MappingProxyType({}), MappingProxyType({}))
 
 
-def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
-    found = [switch for switch in pair if switch is not None]
-    if not found and tool.config is None:  # most tools
-        return NO_SETTINGS
-    return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
+def _merged_settings(tool: Tool, switches: Sequence[Switch]) -> tuple[Any, Mapping[str, str]]:
+    config = read_config(tool, [switch.config for switch in switches])
+    return config, read_secrets([switch.secrets for switch in switches])
 
 
-def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
-    if switch is not None:
-        return _switch_decision(switch, "tenant", rules.FOR_TENANT)
+def _without_switch(tool: Tool, *, is_remote: bool) -> PolicyDecision:
+    """Return the decision on a tool that the tenant has not switched."""
     if is_remote:
         return PolicyDecision("on", rules.ALLOWED_FOR_SERVER, "server")
     if tool.enabled_by_default:
@@ -199,8 +202,6 @@ def _switch_decision(switch: Switch, layer: Layer, sentences: Mapping[Policy, st
 
 def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
     """Return the first of the strictest decisions; if all are "on", the last, which is the most specific."""
-    if len(decisions) == 1:  # of most tools, in each look at the catalogue
-        return decisions[0]
     severity = max(_SEVERITY[decision.policy] for decision in decisions)
     strictest = [decision for decision in decisions if _SEVERITY[decision.policy] == severity]
     return strictest[0] if severity else strictest[-1]
@@ -241,7 +242,8 @@ def effective_tools(
         names: of the catalogue's tools that are asked about; None for all, and those from outside. What only the others
             need is not asked.
     """
-    tools = [tool for tool in catalogue.registry() if names is None or tool.name in names]
+    known = catalogue.registry().by_name
+    tools = [tool for tool in known.values() if names is None or tool.name in names]
     if switches is None:
         found = _member_switches(tenant_id, user_id, assistant_id)
         if isinstance(found, PolicyDecision):
@@ -254,7 +256,7 @@ def effective_tools(
         remote = {entry.tool.name: entry for entry in outside}
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
-    held = needed if switches.is_superuser else held_permissions(user_id, needed)
+    held = needed if switches.is_superuser or not needed else held_permissions(user_id, needed)
     has_effects = any(not tool.read_only for tool in tools)
     read_only = added_rules.read_only_block() if has_effects and added_rules.read_only_reasons else None
     effective = []
@@ -278,9 +280,11 @@ def effective_tools(
         decision = decide_with(refusal=refusal, block=block)
         is_refused = entry is not None and entry.is_allowed and bool(refusal)
         is_outage = is_refused and decide_with(refusal="", block=block).policy != "off"
-        # Who could not use the tool anyway is not told why it has been switched off.
-        without = partial(decide_with, refusal=refusal, tenant=unblocked(pair[0]), assistant=unblocked(pair[1]))
-        is_switched_off = decision.block is not None and without().policy != "off"
+        switched_off = None
+        if decision.block is not None:
+            # Who could not use the tool anyway is not told why it has been switched off.
+            without = decide_with(refusal=refusal, tenant=unblocked(pair[0]), assistant=unblocked(pair[1]))
+            switched_off = None if without.policy == "off" else decision.block.switched_off
         effective.append(
             EffectiveTool(
                 tool,
@@ -290,7 +294,7 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
-                switched_off=decision.block.switched_off if decision.block is not None and is_switched_off else None,
+                switched_off=switched_off,
                 warning=_warning(read) if read and decision.policy == "ask" else "",
                 without_read=decide_with(refusal=refusal, block=block, read=()) if read and tool.destinations else None,
             )
@@ -323,8 +327,6 @@ def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) 
 
 def held_permissions(user_id: UserId, needed: set[str]) -> set[str]:
     """Return which of the `needed` permissions ("app_label.codename") the user has, directly or by a group."""
-    if not needed:
-        return set()
     found = Permission.objects.filter(
         Q(user=user_id) | Q(group__user=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,9 +10,9 @@ from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.toolpolicy import added_rules, outside_tools
+from assistant.services.toolpolicy import added_rules, outside_tools, rules
 from assistant.services.toolpolicy.destinations import by_destination
-from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
 
@@ -60,7 +60,24 @@ class TenantToolset:
             judged = [await by_destination(found.get(call.name), call, read, self._context, choices) for call in calls]
         if added_rules.questions:
             judged = [self._asked_about(entry, call, read) for entry, call in zip(judged, calls, strict=True)]
-        return [_admission(entry, tools) for entry in judged]
+        names = tuple(tools)
+        return [
+            Admission(
+                entry.tool,
+                entry.policy,
+                entry.rule,
+                entry.config,
+                entry.secrets,
+                names,
+                tools,
+                outage=entry.outage,
+                warning=entry.warning,
+                switched_off=entry.switched_off,
+            )
+            if entry is not None
+            else Admission(None, "off", rules.NOT_IN_CATALOGUE, callable_names=names, tools=tools)
+            for entry in judged
+        ]
 
     def _asked_about(self, entry: EffectiveTool | None, call: ToolCall, read: ReadText) -> EffectiveTool | None:
         """Return the entry with the decision for this call, if an optional app has a person asked about it."""
@@ -74,21 +91,3 @@ class TenantToolset:
             return replace(entry, policy="off", rule=f"{reason} The provider runs it, where nobody can be asked.")
         warning = " ".join(filter(None, (reason, entry.warning)))
         return replace(entry, policy="ask", rule=reason if entry.policy == "on" else entry.rule, warning=warning)
-
-
-def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
-    if entry is None:
-        unknown = decide(None, tenant=None, assistant=None)
-        return Admission(None, unknown.policy, unknown.rule, callable_names=tuple(tools), tools=tools)
-    return Admission(
-        entry.tool,
-        entry.policy,
-        entry.rule,
-        entry.config,
-        entry.secrets,
-        tuple(tools),
-        tools,
-        outage=entry.outage,
-        warning=entry.warning,
-        switched_off=entry.switched_off,
-    )

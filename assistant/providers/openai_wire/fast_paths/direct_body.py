@@ -36,7 +36,7 @@ class DirectReader:
         """Return the bytes of one read of the socket; empty at the end."""
         self._idle_timer.start()
         data = await self._content.readany()
-        self._idle_timer.stop()
+        self._idle_timer.since = None
         return data
 
     async def feed(self, take: Callable[[bytes], bool]) -> None:
@@ -113,7 +113,7 @@ class ReadLoop:
 
     def stop(self) -> None:
         """Stop reading."""
-        self._idle_timer.stop()
+        self._idle_timer.since = None
         if self._reading is not None:
             self._reading.close()
         if not self.finished.cancel() and not self.finished.cancelled():
