@@ -180,6 +180,28 @@ def test_compose_shows_its_file_where_no_settings_are(tmp_path: Path) -> None:
 
 
 @PLANS
+def test_kubernetes_asks_the_probes_and_waits_as_long_as_processes_take(plan: DeploymentPlan) -> None:
+    files = deployment_files(plan)
+    items = yaml.safe_load(files["kubernetes.yaml"])["items"]
+    pods = {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in items if "template" in one["spec"]}
+    assert [*pods] == [f"{plan.name}-migrate", plan.name, f"{plan.name}-worker"]
+    services = yaml.safe_load(files["compose.yaml"])["services"]
+    folder = f"/var/lib/{plan.name}"
+    for pod, service in zip(pods.values(), ("migrate", "web", "worker"), strict=True):
+        (container,) = pod["containers"]
+        assert {"name": "ASSISTANT_ATTACHMENTS_DIR", "value": f"{folder}/attachments"} in container["env"]
+        assert folder in {mount["mountPath"] for mount in container["volumeMounts"]}
+        assert container["securityContext"]["readOnlyRootFilesystem"] == services[service]["read_only"]
+        if service != "migrate":
+            grace = pod["terminationGracePeriodSeconds"]
+            assert grace >= int(services[service]["stop_grace_period"].removesuffix("s"))
+            assert container["livenessProbe"]["httpGet"]["path"] == f"{plan.mounts[0]}healthz"
+    assert pods[plan.name]["containers"][0]["readinessProbe"]["httpGet"]["path"] == f"{plan.mounts[0]}readyz"
+    (service,) = (one["spec"] for one in items if one["kind"] == "Service")
+    assert service["selector"] == {"app": plan.name}
+
+
+@PLANS
 def test_no_placeholder_is_left_and_every_name_is_the_hosts_own(plan: DeploymentPlan, tmp_path: Path) -> None:
     text = "\n".join(deployment_files(plan).values())
     assert re.findall(r"@(?!too_many_requests)[a-z_]+@", text) == []
@@ -208,7 +230,7 @@ def test_only_the_assistants_addresses_of_a_host_are_limited(path: str, is_limit
 # Of compose and the image, the checkout has its own.
 @pytest.mark.parametrize(
     "name",
-    ["nginx.conf", "Caddyfile"]
+    ["nginx.conf", "Caddyfile", "kubernetes.yaml"]
     + [f"tenant-assistant{end}" for end in ("@.service", "-retention.service", "-retention.timer")],
 )
 def test_the_files_in_the_documentation_are_the_generated_ones(name: str) -> None:

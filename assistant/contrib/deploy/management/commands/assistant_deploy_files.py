@@ -1,4 +1,4 @@
-"""`manage.py assistant_deploy_files`: writes files for nginx, Caddy, systemd and compose, for this project."""
+"""`manage.py assistant_deploy_files`: writes files for a proxy, systemd, Compose and Kubernetes, for this project."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _ports(text: str) -> tuple[int, ...]:
 
 class Command(OperatorCommand):
     works_on_tenants = False
-    help = "Write files for nginx, Caddy, systemd and Docker Compose, for this project's names and addresses."
+    help = "Write files for nginx, Caddy, systemd, Docker Compose and Kubernetes, for this project."
 
     def add_arguments(self, parser: CommandParser) -> None:
         path = _matching(_PATH, "an absolute path of letters, digits and ./+-_")
