@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, TextDelta, ToolCallDelta
 from assistant.core.values.history_window import estimate, fit
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.calling import CallsTools
 from assistant.providers.embedded.readiness import is_ready
+from assistant.providers.embedded.ready_answers import ready_answer
+from assistant.providers.embedded.searches import needed_search, searched
 from assistant.providers.embedded.small_models import example_turns, listed_tools
 from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
@@ -55,11 +57,22 @@ class EmbeddedModel(CallsTools):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Waits while the server loads the weights. Raises `ModelError`."""
+        if answer := ready_answer(request.messages):
+            yield TextDelta(answer)
+            yield Reply(answer, model=self.name)
+            return
         if not await is_ready(self.server_url, seconds=LOADING_SECONDS):
             raise ModelError("The embedded model is not running. Start it with: manage.py assistant_local_model serve")
+        search = needed_search(request)
         async with aclosing(self._client.stream(prepared(request))) as items:
             async for item in items:
-                yield item
+                # Calls are complete before they are looked at, and so is an answer that may be none.
+                if isinstance(item, Reply):
+                    for delta in _deltas(reply := searched(item, request, search), has_text=search is None):
+                        yield delta
+                    yield reply
+                elif not isinstance(item, ToolCallDelta) and not (search and isinstance(item, TextDelta)):
+                    yield item
 
 
 def prepared(request: ModelRequest) -> ModelRequest:
@@ -76,6 +89,14 @@ def prepared(request: ModelRequest) -> ModelRequest:
             [word, False] for word in (_REPEATED_QUESTION, _CALL_MARK)[: 2 if _has_repeated_calls(messages) else 1]
         ]
     return replace(request, messages=[*messages[:head], *turns, *messages[head:]], options=options)
+
+
+def _deltas(reply: Reply, *, has_text: bool) -> Iterator[Delta]:
+    """Yield what was kept back of a reply: its calls, and before them its text unless that was passed on."""
+    if reply.text and not has_text:
+        yield TextDelta(reply.text)
+    for index, call in enumerate(reply.tool_calls):
+        yield ToolCallDelta(index, call.id, call.name, call.arguments)
 
 
 def _has_repeated_calls(messages: Sequence[Message]) -> bool:

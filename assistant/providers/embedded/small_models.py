@@ -157,10 +157,11 @@ def _module(tool: Tool) -> str:
 
 def _general(tools: Sequence[Tool]) -> list[Tool]:
     """Return the tools that take a free text, such as a search: a question that names no tool is one for them."""
-    return [tool for tool in tools if tool.examples and _takes_free_text(tool.parameters)][:GENERAL_EXAMPLES]
+    return [tool for tool in tools if tool.examples and takes_free_text(tool.parameters)][:GENERAL_EXAMPLES]
 
 
-def _takes_free_text(parameters: Mapping[str, Any]) -> bool:
+def takes_free_text(parameters: Mapping[str, Any]) -> bool:
+    """Return whether the one required parameter of these is any text, or a list of texts."""
     required = parameters.get("required", ())
     schemas = [parameters.get("properties", {}).get(name, {}) for name in required]
     texts = [schema.get("items", {}) if schema.get("type") == "array" else schema for schema in schemas]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
@@ -50,6 +50,18 @@ class AlarmRecord:
     state: State
 
 
+@dataclass(frozen=True, slots=True)
+class AlarmSet:
+    """The alarm that was set, as an `AlarmRecord` has it; `summary` says so in a sentence."""
+
+    summary: str
+    alarm_id: int
+    human: str
+    at: str
+    label: str
+    state: State
+
+
 @tool(
     title=_("Set an alarm"),
     examples=[
@@ -77,7 +89,7 @@ def set_alarm(
     ],
     context: ToolContext,
     label: Annotated[str, Param("What it is for, in a few words.", max_length=200)] = "",
-) -> AlarmRecord:
+) -> AlarmSet:
     """Set an alarm at a clock time, or after a wait."""
     now = datetime.now(UTC)
     alarm = _existing_alarm(context)
@@ -86,7 +98,9 @@ def set_alarm(
         if _upcoming(context, now).count() >= MAX_UPCOMING:
             raise ToolError(f"There are {MAX_UPCOMING} upcoming alarms already. Cancel one first.")
         alarm = _add(context, moment, " ".join(label.split()))
-    return _record(alarm, context, now)
+    record = _record(alarm, context, now)
+    about = f" for “{alarm.label}”" if alarm.label else ""
+    return AlarmSet(f"The alarm{about} is set for {record.human}.", **asdict(record))
 
 
 @tool(
