@@ -218,7 +218,7 @@ def try_host(name: str, wheel: Path, uv: str, roles: Sequence[str]) -> dict[str,
             looked = browsing.look(server.url, talked, SCRATCH / "pictures" / name)
             for proof in host.proofs:
                 visit.run(proof, server.url)
-            visit.run(ROBOT, "open", server.url, str(path), *roles, timeout=1800)
+            visit.run(ROBOT, "open", server.url, str(path), *roles, timeout=5400)
             report: dict[str, Any] = json.loads(path.read_text())
         report["broken"] += [*talked["broken"], *looked]
         report["counts"] |= talked["counts"]

@@ -44,6 +44,8 @@ from assistant.services.tenancy.row_scope import all_tenants  # noqa: E402
 from tests.isolation.doors import Address, _values, addresses  # noqa: E402
 from tests.isolation.planting import APPS, Planter, tenant_models, tenant_path  # noqa: E402
 
+# Seconds for one answer: a project with a debug toolbar on a busy machine is slow.
+PATIENCE = 300
 LANGUAGES = ("en", "de")
 # What the server says on purpose: 426 and 501 are for those who open a websocket's address without one.
 FAILURES = frozenset(range(500, 600)) - {501}
@@ -78,7 +80,7 @@ class Visitor:
     def __init__(self, origin: str, role: str, user: Any, language: str = "en") -> None:
         self.role = role
         self.language = language
-        self.http = httpx2.Client(base_url=origin, timeout=60, headers={"Accept-Language": language})
+        self.http = httpx2.Client(base_url=origin, timeout=PATIENCE, headers={"Accept-Language": language})
         signed_in = Client()
         if not isinstance(user, AnonymousUser):
             signed_in.force_login(user)
@@ -264,7 +266,7 @@ class Robot:
         session = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={self.report.cookies['member']}"}
         base = f"{self.origin}{self.places('en')['apis']}"
         rest = f"{base}api/v1/tenants/acme/"
-        async with httpx2.AsyncClient(timeout=60, headers={"Authorization": f"Bearer {self.key}"}) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE, headers={"Authorization": f"Bearer {self.key}"}) as http:
             self._check_answer("websocket", await self._over_websocket(headers=session))
             file = await http.post(f"{rest}attachments/", files={"file": ("note.txt", b"Half past nine", "text/plain")})
             self.report.check(file.status_code == 201, f"upload: {file.status_code} {file.text[:300]}")
@@ -289,7 +291,7 @@ class Robot:
             self.report.check(minted.status_code == 201, f"token: {minted.status_code} {minted.text[:300]}")
             protocols = ["agui.v1", f"bearer.{minted.json()['token']}"]
             self._check_answer("widget's websocket", await self._over_websocket(protocols=protocols))
-        script = httpx2.get(f"{self.origin}/static/assistant/widget.js", timeout=30)
+        script = httpx2.get(f"{self.origin}/static/assistant/widget.js", timeout=PATIENCE)
         self.report.check(script.status_code == 200, f"widget.js: {script.status_code}")
 
     def _check_answer(self, door: str, text: str) -> None:
@@ -305,7 +307,7 @@ class Robot:
             address, additional_headers=headers, origin=Origin(self.origin), subprotocols=subprotocols, proxy=None
         ) as socket:
             await socket.send(json.dumps(run_input()))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 async for frame in socket:
                     frames.append(str(frame))
                     if '"RUN_FINISHED"' in frames[-1] or '"RUN_ERROR"' in frames[-1]:

@@ -109,7 +109,7 @@ TYPED = (
     one(
         "alice",
         "Was ist das Rückgaberecht bei Kletterseilen?",
-        says(NO + r"|nicht|ausgeschlossen|nur", "versiegel|seal|verpack|Verpackung|Beutel|geöffnet|zurück"),
+        says("[Ss]eil|rope", NO + r"|nicht|cannot|ausgeschlossen|nur", "versiegel|seal|verpack|Beutel|geöffnet|zurück"),
     ),
     Talk(
         "mallory",
