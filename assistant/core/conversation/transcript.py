@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -45,6 +45,7 @@ class Transcript:
         guardrail: the name of the guardrail that ended the turn.
         tool_error_id: the error id of the tool whose failure ended the turn.
         citations: what providers say that its answers were taken from.
+        sources: where untrusted text in results comes from, as declared so far, by call id.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -67,7 +68,7 @@ class Transcript:
         self._open: dict[tuple[str, str], Start] = {}
         self._awaited: dict[str, None] = {}
         self._recorded_results: dict[str, str] = {}
-        self._sources: dict[str, tuple[str, ...]] = {}
+        self.sources: dict[str, tuple[str, ...]] = {}
         for message in messages:
             self._add(message)
 
@@ -109,20 +110,26 @@ class Transcript:
             case events.TextMessageStart() | events.ReasoningStart() | events.ReasoningMessageStart():
                 self._open[event.type, event.message_id] = event
                 if is_own:
-                    self._draft(event.message_id).begin()
+                    self._draft(event.message_id).open += 1
             case events.TextMessageEnd() | events.ReasoningEnd() | events.ReasoningMessageEnd():
                 if self._open.pop((START_OF[type(event)], event.message_id), None) is not None and is_own:
                     self._draft(event.message_id).open -= 1
             case events.ToolCallStart():
                 self._open[event.type, event.tool_call_id] = event
                 if is_own:
-                    self._start_call(event)
+                    draft = self._draft(event.parent_message_id or event.tool_call_id)
+                    draft.open += 1
+                    if event.tool_call_id not in self._calls:
+                        call = CallDraft(draft, event.tool_call_id, event.tool_call_name)
+                        self._calls[call.id] = call
+                        draft.calls.append(call)
+                    self._awaited[event.tool_call_id] = None
             case events.ToolCallEnd():
                 if self._open.pop((START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
                     self._calls[event.tool_call_id].draft.open -= 1
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
-                call_id, sources = event.tool_call_id, self._sources.get(event.tool_call_id, ())
+                call_id, sources = event.tool_call_id, self.sources.get(event.tool_call_id, ())
                 self._entries.append(
                     Message("tool", event.content, id=event.message_id, tool_call_id=call_id, sources=sources)
                 )
@@ -149,24 +156,18 @@ class Transcript:
     def keep_state(self, message_id: str, provider_state: str) -> None:
         """Keep what the provider gave with a message; it is in no event, because nobody else reads it."""
         if provider_state and (draft := self._drafts.get(message_id)) is not None:
-            draft.keep_state(provider_state)
+            draft.provider_state = provider_state
+            draft.complete = None
 
     def _draft(self, message_id: str) -> Draft:
+        """Return the draft of a message, or of a part of one, to change it."""
         whole = without_part(message_id).removesuffix(REASONING_SUFFIX)
         if whole not in self._drafts:
             self._drafts[whole] = Draft(whole, self.read.sources)
             self._entries.append(self._drafts[whole])
         draft = self._drafts[message_id] = self._drafts[whole]
+        draft.complete = None
         return draft
-
-    def _start_call(self, event: events.ToolCallStart) -> None:
-        draft = self._draft(event.parent_message_id or event.tool_call_id)
-        draft.begin()
-        if event.tool_call_id not in self._calls:
-            call = CallDraft(draft, event.tool_call_id, event.tool_call_name)
-            self._calls[call.id] = call
-            draft.calls.append(call)
-        self._awaited[event.tool_call_id] = None
 
     def _add(self, message: Message) -> None:
         """Add a message of an earlier part of the run; if it is partial, further events can continue it."""
@@ -197,11 +198,7 @@ class Transcript:
     def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
         """Declare where untrusted text in the result of a call comes from, before its event is applied."""
         if sources:
-            self._sources[call_id] = bounded_sources((*self._sources.get(call_id, ()), *sources))
-
-    def sources_of_result(self, call_id: str) -> tuple[str, ...]:
-        """Where untrusted text in the result of a call comes from, as declared so far."""
-        return self._sources.get(call_id, ())
+            self.sources[call_id] = bounded_sources((*self.sources.get(call_id, ()), *sources))
 
     def add_usage(self, provider: str, model: str, usage: Usage) -> None:
         """Count the tokens of one model call."""
@@ -280,7 +277,7 @@ class Transcript:
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
             "known": dict(self._recorded_results),
-            "sources": msgspec.to_builtins(self._sources),
+            "sources": msgspec.to_builtins(self.sources),
             "read": list(self.read.sources),
             "asked": [] if self.sub_agents is None else self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
@@ -301,7 +298,7 @@ class Transcript:
             transcript.sub_agents.restore(asked, cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._recorded_results = dict(state["known"])
-        transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
+        transcript.sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
         transcript.read = ReadText(tuple(state.get("read", ())))
         transcript.usage = {
             (provider, model): msgspec.convert(usage, Usage) for provider, model, usage in state["usage"]
@@ -310,38 +307,26 @@ class Transcript:
         return transcript
 
 
+@dataclass(slots=True, eq=False)
 class Draft:
     """An assistant's message that is being streamed.
 
-    `open` counts its parts (text, reasoning, calls) that have started and not ended.
+    Attributes:
+        open: how many of its parts (text, reasoning, calls) have started and not ended.
+        complete: the message, once nothing of it is open; None again when it changes.
     """
 
-    __slots__ = (
-        "_complete", "calls", "cut_reason", "id", "is_cut", "is_superseded", "open", "provider_state", "reasoning",
-        "sources", "text",
-    )  # fmt: skip
-
-    def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
-        self.id = message_id
-        self.sources = sources
-        self.text: list[str] = []
-        self.reasoning: list[str] = []
-        self.calls: list[CallDraft] = []
-        self.open = 0
-        self.is_cut = self.is_superseded = False
-        self.cut_reason = ""
-        self.provider_state = ""
-        self._complete: Message | None = None
-
-    def begin(self) -> None:
-        """Open a part of the message."""
-        self.open += 1
-        self._complete = None
-
-    def keep_state(self, provider_state: str) -> None:
-        """Add what the provider gave with the message."""
-        self.provider_state = provider_state
-        self._complete = None
+    id: str
+    sources: tuple[str, ...] = ()
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[CallDraft] = field(default_factory=list)
+    open: int = 0
+    is_cut: bool = False
+    is_superseded: bool = False
+    cut_reason: str = ""
+    provider_state: str = ""
+    complete: Message | None = None
 
     def cut(self, reason: str) -> None:
         """Mark the message as cut off, for a reason of the `message.cut` event."""
@@ -350,32 +335,30 @@ class Draft:
 
     def message(self) -> Message:
         """Return the message so far. Once it is complete, each call returns the same object."""
-        if self._complete is None or self.open or self.is_cut:
-            message = self._make()
-            self._complete = None if self.open or self.is_cut else message
-            return message
-        return self._complete
-
-    def _make(self) -> Message:
-        return Message(
+        is_partial = self.is_cut or self.open > 0
+        if self.complete is not None and not is_partial:
+            return self.complete
+        message = Message(
             "assistant",
             "".join(self.text),
             id=self.id,
-            tool_calls=tuple(call.tool_call() for call in self.calls),
+            tool_calls=tuple([call.tool_call() for call in self.calls]),
             reasoning="".join(self.reasoning),
-            is_partial=self.is_cut or self.open > 0,
+            is_partial=is_partial,
             sources=self.sources,
             provider_state=self.provider_state,
             is_superseded=self.is_superseded,
             cut_reason=self.cut_reason,
         )
+        self.complete = None if is_partial else message
+        return message
 
     def restore(self, message: Message) -> None:
         """Continue from a message that `message` returned."""
-        self._complete = None
+        self.complete = None
         self.text = [message.content]
         self.reasoning = [message.reasoning]
-        self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
+        self.calls = [CallDraft(self, call.id, call.name, [call.arguments]) for call in message.tool_calls]
         self.is_cut = message.is_partial
         self.is_superseded = message.is_superseded
         self.cut_reason = message.cut_reason
@@ -383,16 +366,14 @@ class Draft:
         self.provider_state = message.provider_state
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class CallDraft:
     """A tool call whose arguments are being streamed."""
 
-    __slots__ = ("arguments", "draft", "id", "name")
-
-    def __init__(self, draft: Draft, call_id: str, name: str, arguments: str = "") -> None:
-        self.draft = draft
-        self.id = call_id
-        self.name = name
-        self.arguments = [arguments] if arguments else []
+    draft: Draft
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
 
     def tool_call(self) -> ToolCall:
         return ToolCall(self.id, self.name, "".join(self.arguments))

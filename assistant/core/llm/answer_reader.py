@@ -54,46 +54,31 @@ class AnswerReader:
         self._task: asyncio.Task[None] | None = None
         self.ready: deque[Delta | Reply] = deque()
         self._failure: Exception | None = None
-        self._arrival: asyncio.Future[None] | None = None
-        self._demand: asyncio.Future[None] | None = None
+        self._arrival: asyncio.Future[None] | None = None  # what waits for the next item
+        self._demand: asyncio.Future[None] | None = None  # what the task waits for until it may go on
         self._is_closing = False
         self._began = time.perf_counter()
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether somebody waits for the next item."""
-        return self._arrival is not None
-
     async def next(self) -> Delta | Reply | None:
         """Return the next item; None at the end. Raises what the model raises."""
-        if not self.ready:
-            await self._arrived()
-            if not self.ready:
-                if self._failure is not None:
-                    raise self._failure
-                return None
-        return self.ready.popleft()
-
-    async def _arrived(self) -> None:
-        """Wait for an item, or the end."""
+        if self.ready:
+            return self.ready.popleft()
         loop = asyncio.get_running_loop()
         if self._task is None:
             self._task = loop.create_task(self._read(), name=f"answer-{self._name}")
-        elif self._task.done():
-            return
-        self._arrival = arrival = loop.create_future()
-        self._resume()
-        try:
-            await arrival
-        finally:
-            self._arrival = None
-
-    def _resume(self) -> bool:
-        """Let the task go on that waits until it may; return whether it did."""
-        if self._demand is None or self._demand.done():
-            return False
-        self._demand.set_result(None)
-        return True
+        if not self._task.done():
+            self._arrival = arrival = loop.create_future()
+            if self._demand is not None and not self._demand.done():
+                self._demand.set_result(None)
+            try:
+                await arrival
+            finally:
+                self._arrival = None
+        if self.ready:
+            return self.ready.popleft()
+        if self._failure is not None:
+            raise self._failure
+        return None
 
     async def aclose(self) -> None:
         """End the answer, and wait for the model to clean up for as long as its grace."""
@@ -101,9 +86,11 @@ class AnswerReader:
         task = self._task
         if task is None or task.done():
             return
-        is_idle = self._resume()
+        demand = self._demand
+        is_idle = demand is not None and not demand.done()
         try:
-            if is_idle:
+            if demand is not None and is_idle:
+                demand.set_result(None)
                 await asyncio.wait({task}, timeout=self._grace)
         finally:
             if not task.done() and not await stop(task, 0.0 if is_idle else self._grace):
@@ -117,7 +104,13 @@ class AnswerReader:
             stream = self._opened()
             if inspect.isawaitable(stream):
                 stream = await stream
-            await self._pass_all(stream)
+            while not self._is_closing and (item := await anext(stream, None)) is not None:
+                self.ready.append(item)
+                if self._arrival is not None:
+                    self._tell()
+                if len(self.ready) >= MOST or isinstance(item, Reply):
+                    self._demand = asyncio.get_running_loop().create_future()
+                    await self._demand
         except asyncio.CancelledError as exc:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -135,15 +128,6 @@ class AnswerReader:
                 self._fail(exc, exc.__cause__)
             finally:
                 self._tell()
-
-    async def _pass_all(self, stream: AsyncIterator[Delta | Reply]) -> None:
-        while not self._is_closing and (item := await anext(stream, None)) is not None:
-            self.ready.append(item)
-            if self._arrival is not None:
-                self._tell()
-            if len(self.ready) >= MOST or isinstance(item, Reply):
-                self._demand = asyncio.get_running_loop().create_future()
-                await self._demand
 
     def _tell(self) -> None:
         arrival, self._arrival = self._arrival, None

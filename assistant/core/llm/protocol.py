@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.messages import Message, Reply, Usage
@@ -118,11 +118,6 @@ class Model(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]: ...
 
 
-def is_small(model: Model) -> bool:
-    """Return whether a model is a small one, which reads slowly."""
-    return bool(getattr(model, "is_small", False))
-
-
 class DirectModel(Protocol):
     """A model that can pass text to a callback as it arrives, which costs less than waking the task that reads."""
 
@@ -131,14 +126,6 @@ class DirectModel(Protocol):
 
         Text for which `on_text` returns True is not yielded. `on_text` must not raise.
         """
-
-
-def direct(model: Model) -> DirectModel | None:
-    """Return the model, if its own class is a `DirectModel`; else None.
-
-    A wrapper that forwards unknown attributes to another model is not one: it may change what that model streams.
-    """
-    return cast(DirectModel, model) if hasattr(type(model), "stream_to") else None
 
 
 # What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and

@@ -203,7 +203,7 @@ class Batch:
             try:
                 outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)
                 # What the tool itself has declared, and what the assistants that it asked have read, come on top.
-                declared = self.environment.transcript.sources_of_result(planned.call.id)
+                declared = self.environment.transcript.sources.get(planned.call.id, ())
                 if declared or outcome.sources:
                     outcome = replace(outcome, sources=bounded_sources((*declared, *outcome.sources)))
                 if outcome.media:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import CUT_SHORT, CloseReason, TurnFailed, cut_short
 from assistant.core.extensions.extension import around_tools, with_hook, with_moments
-from assistant.core.llm.protocol import Delta, ModelError, ProviderCall, TextDelta, is_small
+from assistant.core.llm.protocol import Delta, ModelError, ProviderCall, TextDelta
 from assistant.core.streaming.event_writer import AnswerStream, EventWriter
 from assistant.core.toolcalls.admission import CallLimiter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver, interrupt_of
@@ -273,12 +273,20 @@ class _Turn:
         writer = self._writer = EventWriter(new_id(), self._call_id, request.tools)
         model = requests.recovery.model
         reply: Reply | None = None
-        answer_stream = AnswerStream(writer, self._transcript, self._on_text)
-        stream = answer_stream.open(model, request, run_id=self._plan.run_id, grace=self._plan.calls.grace)
+        stream = AnswerStream(
+            writer,
+            self._transcript,
+            self._on_text,
+            model=model,
+            request=request,
+            run_id=self._plan.run_id,
+            grace=self._plan.calls.grace,
+        )
         ready = stream.ready  # saves a call for each delta
         yields_text = self._on_text is None  # saves a call for each text delta
         # A small model may read the prompt for longer than a run may take.
-        wait: AbstractContextManager[None] = self._deadline.paused() if is_small(model) else self._deadline
+        is_small = getattr(model, "is_small", False)
+        wait: AbstractContextManager[None] = self._deadline.paused() if is_small else self._deadline
         try:
             while reply is None:
                 if ready and not self._deadline.has_passed:
@@ -298,13 +306,13 @@ class _Turn:
                         yield event
                 else:
                     self._transcript.timeline.first_token()
-                    for event in answer_stream.events(item):
+                    for event in stream.events(item):
                         yield event
         except BaseException as exc:
             requests.count_partial(request, reply, writer.length, exc)
             raise
         finally:
-            await answer_stream.close()
+            await stream.aclose()
         for event in writer.finish(reply):
             yield event
         if reply.provider_state:

@@ -44,6 +44,8 @@ class _State(Enum):
 _TAKES_VALUE = (_State.VALUE, _State.ITEM_OR_END)
 _TAKES_KEY = (_State.KEY, _State.KEY_OR_END)
 _IN_QUOTES = (_State.IN_KEY, _State.IN_TEXT)
+# The state in which an object or a list is empty, by the bracket that ends it.
+_IF_EMPTY = {"}": _State.KEY_OR_END, "]": _State.ITEM_OR_END}
 # What completes an unfinished member.
 _REST_OF_MEMBER = {_State.IN_KEY: '":null', _State.COLON: ":null", _State.IN_TEXT: '"', _State.VALUE: "null"}
 
@@ -72,25 +74,15 @@ class JsonStream:
             self._left_out.append(piece)
             return ""
         text = self._held + piece
-        end = self._read(text, is_last=False)
-        self._hold(text[end:])
-        return text[:end]
+        return text[: self._read(text, is_last=False)]
 
     def finish(self) -> str:
-        text, self._held = self._held, ""
+        text = self._held
         # Inside a list or an object the held text is incomplete, as the closing bracket is missing.
         end = 0 if self._closers else self._read(text, is_last=True)
-        self._hold(text[end:])
         if self._state is _State.NOTHING or not self._is_begun:
             return text[:end]
         return text[:end] + self._rest(self._held + "".join(self._left_out))
-
-    def _hold(self, text: str) -> None:
-        if self._is_broken:
-            self._held = ""
-            self._left_out.append(text)
-        else:
-            self._held = text
 
     def _rest(self, unread: str) -> str:
         """Return what completes the text that was passed on, with the marker."""
@@ -104,20 +96,24 @@ class JsonStream:
         return rest + comma + (member if is_object else value) + "".join(reversed(self._closers))
 
     def _read(self, text: str, *, is_last: bool) -> int:
-        """Return how many characters of a text are valid so far, up to the end of the last complete token."""
+        """Return how many characters of a text are valid so far, up to the end of the last complete token.
+
+        What follows is held back if it may be the beginning of a token, else left out.
+        """
         at = 0
         while at < len(text):
+            after_value = _State.COMMA_OR_END if self._closers else _State.NOTHING
             if self._state in _IN_QUOTES:
-                at = _past(_IN_STRING, text, at)
+                at = _IN_STRING.match(text, at).end()  # type: ignore[union-attr]
                 if at == len(text):
                     break
                 if text[at] != '"':
                     self._is_broken = not _ESCAPE_BEGUN.fullmatch(text, at)
                     break
                 at += 1
-                self._state = _State.COLON if self._state is _State.IN_KEY else self._after_value()
+                self._state = _State.COLON if self._state is _State.IN_KEY else after_value
                 continue
-            at = _past(_SPACE, text, at)
+            at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
             if at == len(text):
                 break
             if self._read_punctuation(text[at]):
@@ -130,7 +126,10 @@ class JsonStream:
                 self._is_broken = True
                 break
             at = scalar.end()
-            self._state = self._after_value()
+            self._state = after_value
+        self._held = "" if self._is_broken else text[at:]
+        if self._is_broken:
+            self._left_out.append(text[at:])
         return at
 
     def _read_punctuation(self, character: str) -> bool:
@@ -147,19 +146,12 @@ class JsonStream:
         elif character in "{[" and state in _TAKES_VALUE and len(self._closers) < MAX_DEPTH:
             self._state = _State.KEY_OR_END if character == "{" else _State.ITEM_OR_END
             self._closers.append("}" if character == "{" else "]")
-        elif character in "}]" and self._closers[-1:] == [character] and state in self._states_before_end(character):
+        elif self._closers[-1:] == [character] and state in (_State.COMMA_OR_END, _IF_EMPTY[character]):
             self._closers.pop()
-            self._state = self._after_value()
+            self._state = _State.COMMA_OR_END if self._closers else _State.NOTHING
         else:
             return False
         return True
-
-    @staticmethod
-    def _states_before_end(closing: str) -> tuple[_State, _State]:
-        return _State.COMMA_OR_END, _State.KEY_OR_END if closing == "}" else _State.ITEM_OR_END
-
-    def _after_value(self) -> _State:
-        return _State.COMMA_OR_END if self._closers else _State.NOTHING
 
 
 def complete_json(text: str) -> str:
@@ -179,8 +171,3 @@ def completion_of(begun: str) -> str:
 def _is_representable(scalar: str) -> bool:
     """Return whether all parsers can read a word or a number: many refuse a document with a number beyond a double."""
     return scalar[0] in "tfn" or math.isfinite(float(scalar))
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
