@@ -102,7 +102,6 @@ class JsonStream:
         """
         at = 0
         while at < len(text):
-            after_value = _State.COMMA_OR_END if self._closers else _State.NOTHING
             if self._state in _IN_QUOTES:
                 at = _IN_STRING.match(text, at).end()  # type: ignore[union-attr]
                 if at == len(text):
@@ -111,7 +110,10 @@ class JsonStream:
                     self._is_broken = not _ESCAPE_BEGUN.fullmatch(text, at)
                     break
                 at += 1
-                self._state = _State.COLON if self._state is _State.IN_KEY else after_value
+                if self._state is _State.IN_KEY:
+                    self._state = _State.COLON
+                else:
+                    self._state = _State.COMMA_OR_END if self._closers else _State.NOTHING
                 continue
             at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
             if at == len(text):
@@ -126,10 +128,12 @@ class JsonStream:
                 self._is_broken = True
                 break
             at = scalar.end()
-            self._state = after_value
-        self._held = "" if self._is_broken else text[at:]
+            self._state = _State.COMMA_OR_END if self._closers else _State.NOTHING
         if self._is_broken:
+            self._held = ""
             self._left_out.append(text[at:])
+        else:
+            self._held = text[at:]
         return at
 
     def _read_punctuation(self, character: str) -> bool:
