@@ -50,12 +50,20 @@ READABLE = (
 )
 
 
-class ReplyAssembler(Protocol[T_contra]):
+class AnswerAssembler(Protocol[T_contra]):
     """What puts a reply together from the events of a stream."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has counted so far."""
 
     @property
     def is_ended(self) -> bool:
         """Whether the answer has ended; after that, only the token counts can follow."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether an event has said that nothing can follow any more."""
 
     def feed(self, chunk: T_contra, /) -> None:
         """Add one event. Raises `ModelError` if it reports a failure."""
@@ -99,7 +107,7 @@ class Body(Generic[T]):
     """
 
     def __init__(
-        self, response: httpx2.Response, reader: StreamReader[T], assembler: ReplyAssembler[T], *, seconds: float
+        self, response: httpx2.Response, reader: StreamReader[T], assembler: AnswerAssembler[T], *, seconds: float
     ) -> None:
         self._kind = _content_type(response)
         self._events = reader
@@ -211,7 +219,7 @@ class _Begun:
 
 
 async def first_failure(
-    response: httpx2.Response, reader: StreamReader[T], assembler: ReplyAssembler[T], *, seconds: float
+    response: httpx2.Response, reader: StreamReader[T], assembler: AnswerAssembler[T], *, seconds: float
 ) -> ModelError | None:
     """Read a response until it says something, and return the failure if it reports one before that.
 
@@ -336,22 +344,6 @@ def _causes(exc: BaseException | None) -> Iterator[BaseException]:
     while exc is not None:
         yield exc
         exc = exc.__cause__ or exc.__context__
-
-
-if TYPE_CHECKING:
-    import httpx2
-
-
-class AnswerAssembler(ReplyAssembler[T], Protocol[T]):  # type: ignore[misc]  # the base is contravariant
-    """Puts one reply together."""
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens that the provider has counted so far."""
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether an event has said that nothing can follow any more."""
 
 
 class Complete(Protocol):

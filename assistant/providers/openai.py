@@ -27,7 +27,7 @@ from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal, is_about_schema
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import RESERVED, checked_extra_body, request_body
-from assistant.providers.openai_wire.sse import EventReader, StreamReader
+from assistant.providers.openai_wire.sse import CHUNKS, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
 from assistant.providers.tool_adaptation.adapted_tool import OPENAI_RULES, adapted_tools
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from assistant.providers.openai_wire.http_clients import Client
+
 
 # The openai package refuses an empty key, and many servers need none.
 _NO_KEY = "no-key"
@@ -228,7 +229,7 @@ class OpenAIModel(CallsTools):
             origin=origin_of(self._url),
             begins_thinking=self._profile.begins_thinking,
         )
-        return EventReader(), assembler
+        return StreamReader(CHUNKS), assembler
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read."""
@@ -237,22 +238,41 @@ class OpenAIModel(CallsTools):
         if self.is_small:
             request = (await small_models.get()).brief(request)
         clients = http_clients.module or await http_clients.get()
-        client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
+        client: Client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
-            try:
-                return await self._post(client, request)
-            except Refusal as refusal:
-                if refusal.kind in UNREAD:
-                    raise
-                if request.response_format and _NAMES_FORMAT.search(refusal.reason):
-                    if not is_about_schema(refusal.reason):
-                        _without_format[(*self._server_key, self._path, self.name)] = True
-                    raise NoTypedAnswers("The provider does not support structured output.") from refusal
-                if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
-                    raise NoTypedAnswers("The provider does not support tools.") from refusal
-                if (changed := self._without_refused(request, refusal)) is None:
-                    raise
-                return await self._post(client, changed)
+            is_changed = False
+            while True:
+                content = self._body(request)
+                if request.on_sent is not None:
+                    key = self._key.encode()
+                    request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
+                try:
+                    return await client.ask(
+                        content,
+                        path=self._path,
+                        seconds=self._timeout,
+                        max_retries=self._max_retries if request.has_retries else 0,
+                        headers=request_id_header(),
+                    )
+                except Refusal as refusal:
+                    if is_changed:
+                        raise
+                    request = self._changed(request, refusal)
+                    is_changed = True
+
+    def _changed(self, request: ModelRequest, refusal: Refusal) -> ModelRequest:
+        """Return the request to send after it was refused. Raises `ModelError` if none would help."""
+        if refusal.kind in UNREAD:
+            raise refusal
+        if request.response_format and _NAMES_FORMAT.search(refusal.reason):
+            if not is_about_schema(refusal.reason):
+                _without_format[(*self._server_key, self._path, self.name)] = True
+            raise NoTypedAnswers("The provider does not support structured output.") from refusal
+        if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
+            raise NoTypedAnswers("The provider does not support tools.") from refusal
+        if (changed := self._without_refused(request, refusal)) is None:
+            raise refusal
+        return changed
 
     def _without_refused(self, request: ModelRequest, refusal: Refusal) -> ModelRequest | None:
         """Note what the server refused, and return the request to send without it; None if that would not help."""
@@ -272,19 +292,6 @@ class OpenAIModel(CallsTools):
             profile=self._profile,
             extra=self._extra_body,
             origin=origin_of(self._url),
-        )
-
-    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
-        content = self._body(request)
-        if request.on_sent is not None:
-            key = self._key.encode()
-            request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
-        return await client.ask(
-            content,
-            path=self._path,
-            seconds=self._timeout,
-            max_retries=self._max_retries if request.has_retries else 0,
-            headers=request_id_header(),
         )
 
 

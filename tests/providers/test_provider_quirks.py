@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import EventReader
+from assistant.providers.openai_wire.sse import CHUNKS, StreamReader
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, comparable, content_of
 from tests.providers.quirks import QUIRKS, TOOLS, Quirk
@@ -75,7 +75,7 @@ def test_the_table_and_the_tests_agree() -> None:
 
 def read(body: bytes, places: list[int]) -> tuple[list[Delta], Reply | ModelError]:
     """Read a body as if the socket delivered it in these pieces."""
-    reader, assembler, deltas = EventReader(), Assembler(names=TOOLS), []
+    reader, assembler, deltas = StreamReader(CHUNKS), Assembler(names=TOOLS), []
     arrivals = [reader.feed(body[start:stop]) for start, stop in pairwise([0, *places, len(body)])]
     try:
         for chunk in [*itertools.chain(*arrivals), *reader.close()]:

@@ -13,7 +13,7 @@ import pytest
 
 from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import EventReader
+from assistant.providers.openai_wire.sse import CHUNKS, StreamReader
 from assistant.providers.openai_wire.text_tags import TextTags
 from tests.fake_answers import Answer, chunk, event
 from tests.fake_provider import FakeProvider
@@ -46,7 +46,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 def read(reads: Sequence[bytes]) -> str:
     """Return the text of an answer that arrives in these reads of the socket."""
-    reader, assembler = EventReader(), Assembler()
+    reader, assembler = StreamReader(CHUNKS), Assembler()
     for data in reads:
         for part in reader.feed(data):
             assembler.feed(part)

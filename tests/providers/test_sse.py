@@ -7,12 +7,13 @@ from types import FrameType
 from typing import Any
 
 from assistant.core.llm.protocol import TextDelta
+from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import MAX_EVENT_BYTES, EventReader
+from assistant.providers.openai_wire.sse import CHUNKS, MAX_EVENT_BYTES, StreamReader
 from tests.providers.quirks import end, say, sse
 
 
-def texts(reader: EventReader, *pieces: bytes) -> str:
+def texts(reader: StreamReader[Chunk], *pieces: bytes) -> str:
     """Return the text of the chunks in these pieces."""
     assembler = Assembler()
     for chunk in [chunk for piece in pieces for chunk in reader.feed(piece)]:
@@ -21,36 +22,36 @@ def texts(reader: EventReader, *pieces: bytes) -> str:
 
 
 def test_a_chunk_comes_with_the_end_of_its_line() -> None:
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     body = sse(say("Hi"), done=False)
     assert texts(reader, body[:-2]) == ""
     assert texts(reader, body[-2:-1]) == "Hi"
 
 
 def test_nothing_is_read_after_done() -> None:
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     assert texts(reader, sse(say("a")), sse(say("b"))) == "a"
     assert reader.is_done
 
 
 def test_chunks_before_a_broken_event_are_kept() -> None:
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     assert texts(reader, sse(say("a"), b"data: {nope}\n\n", say("b"))) == "a"
     assert reader.failure is not None
 
 
 def test_the_length_of_a_line_is_limited() -> None:
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     large = "x" * (MAX_EVENT_BYTES // 2)
     assert texts(reader, sse(say(large))) == large
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     for _ in range(5):
         reader.feed(b"x" * (MAX_EVENT_BYTES // 4))
     assert reader.failure is not None
 
 
 def test_the_size_of_an_event_of_many_lines_is_limited() -> None:
-    reader = EventReader()
+    reader = StreamReader(CHUNKS)
     for _ in range(5):
         reader.feed(b"data: [" + b" " * (MAX_EVENT_BYTES // 4) + b"\n")
     assert reader.failure is not None
@@ -63,7 +64,7 @@ def test_reading_a_chunk_takes_a_bounded_number_of_calls() -> None:
         nonlocal calls
         calls += event in ("call", "c_call")
 
-    reader, assembler = EventReader(), Assembler()
+    reader, assembler = StreamReader(CHUNKS), Assembler()
     sys.setprofile(count)
     try:
         for start in range(0, len(body), 16384):

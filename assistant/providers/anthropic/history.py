@@ -20,8 +20,7 @@ from assistant.providers.native.request_parts import (
     states_of,
     with_note,
 )
-from assistant.providers.openai_wire.call_ids import CallIds, sent_name
-from assistant.providers.openai_wire.history import with_one_system_message
+from assistant.providers.openai_wire.history import CallIds, sent_name, with_one_system_message
 from assistant.providers.openai_wire.provider_state import ProviderState
 from assistant.providers.profiles.profile import Profile, plain_id
 from assistant.providers.sent_media import shown_media

@@ -20,8 +20,7 @@ from assistant.providers.native.request_parts import (
     states_of,
     with_note,
 )
-from assistant.providers.openai_wire.call_ids import sent_name
-from assistant.providers.openai_wire.history import AFTER_RESULTS, with_one_system_message
+from assistant.providers.openai_wire.history import AFTER_RESULTS, sent_name, with_one_system_message
 from assistant.providers.openai_wire.provider_state import ProviderState
 from assistant.providers.profiles.profile import family
 from assistant.providers.sent_media import shown_media

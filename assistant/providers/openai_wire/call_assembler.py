@@ -6,13 +6,15 @@ import json
 import re
 import uuid
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
 from assistant.providers.openai_wire.chunks import CallPiece
-from assistant.providers.openai_wire.provider_state import CallState, merge_fields
+from assistant.providers.openai_wire.provider_state import merge_fields
 from assistant.providers.openai_wire.reply_parts import SplitCharacterJoiner
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
@@ -24,22 +26,25 @@ _COUNTED = re.compile(r":\d{1,6}\Z")
 MIXED_UP = gettext_noop("The provider mixed up the model's tool calls.")
 
 
+@dataclass(slots=True, eq=False)
 class OpenCall:
-    """A call that is being streamed; `index` is its position in the reply, which may differ from the provider's."""
+    """A call that is being streamed; `index` is its position in the reply, which may differ from the provider's.
 
-    __slots__ = ("extra", "given_id", "id", "index", "is_emitted", "is_whole", "joiner", "name", "parts", "wire_index")
+    Attributes:
+        given_id: the provider's own id; `id` is the one that the reply has.
+        extra: what the provider gave with the call for itself.
+    """
 
-    def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
-        self.index = index
-        self.id = call_id
-        self.given_id = given_id
-        self.wire_index = wire_index
-        self.name = ""
-        self.extra: dict[str, dict[str, Any]] = {}
-        self.parts: list[str] = []
-        self.joiner = SplitCharacterJoiner(exact=True)
-        self.is_whole = False
-        self.is_emitted = False
+    index: int
+    id: str
+    given_id: str
+    wire_index: int | None
+    name: str = ""
+    extra: dict[str, dict[str, Any]] = field(default_factory=dict)
+    parts: list[str] = field(default_factory=list)
+    joiner: SplitCharacterJoiner = field(default_factory=partial(SplitCharacterJoiner, is_exact=True))
+    is_whole: bool = False
+    is_emitted: bool = False
 
     @property
     def is_complete(self) -> bool:
@@ -73,36 +78,37 @@ class CallAssembler:
         """Add the pieces of one chunk, and yield the calls that can be emitted, each with its new arguments."""
         self._count_before_chunk = len(self.calls)
         for piece in pieces:
-            if piece is not None:
-                yield from self._add(piece)
-
-    def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
-        function = piece.function or piece
-        name = clean_text(function.name or "")
-        arguments = function.arguments
-        given_id = "" if piece.id is None else clean_text(str(piece.id))
-        call = self._find(given_id, piece.index, name, arguments)
-        if piece.extra_content is not None:
-            merge_fields(call.extra.setdefault("extra_content", {}), piece.extra_content)
-        if piece.provider_specific_fields is not None:
-            merge_fields(call.extra.setdefault("provider_specific_fields", {}), piece.provider_specific_fields)
-        if name:
-            self._add_name(call, name)
-        if not isinstance(arguments, str):
+            if piece is None:
+                continue
+            function = piece.function or piece
+            name = clean_text(function.name) if function.name else ""
+            arguments = function.arguments
+            given_id = "" if piece.id is None else clean_text(str(piece.id))
+            call = self._find(given_id, piece.index, name, arguments)
+            if piece.extra_content is not None:
+                merge_fields(call.extra.setdefault("extra_content", {}), piece.extra_content)
+            if piece.provider_specific_fields is not None:
+                merge_fields(call.extra.setdefault("provider_specific_fields", {}), piece.provider_specific_fields)
+            if not call.name:
+                call.name = name
+            elif name:
+                self._add_name(call, name)
             if arguments is None:
-                return
-            call.is_whole = True
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        if text := call.joiner.add(arguments):
-            if call.is_emitted:
+                continue
+            if not isinstance(arguments, str):
+                call.is_whole = True
+                arguments = json.dumps(arguments, ensure_ascii=False)
+            is_plain = arguments.isascii() and "\x00" not in arguments and not call.joiner.held
+            if text := arguments if is_plain else call.joiner.add(arguments):
+                if call.is_emitted:
+                    call.parts.append(text)
+                    yield call, text
+                    continue
+                if call.parts == ["{}"] and text.startswith("{"):  # some gateways begin every call with an empty object
+                    call.parts.clear()
                 call.parts.append(text)
-                yield call, text
-                return
-            if call.parts == ["{}"] and text.startswith("{"):  # some gateways begin every call with an empty object
-                call.parts.clear()
-            call.parts.append(text)
-            if text != "{}":
-                yield from self._emit(call, text)
+                if text != "{}":
+                    yield from self._emit(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:
         """End all calls, and yield what was not emitted yet.
@@ -113,7 +119,7 @@ class CallAssembler:
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
-            rest = call.joiner.finish() or ("" if call.parts else "{}")
+            rest = (call.joiner.held and call.joiner.finish()) or ("" if call.parts else "{}")
             if rest or not call.is_emitted:
                 call.parts.append(rest)
                 yield from self._emit(call, rest)
@@ -122,10 +128,6 @@ class CallAssembler:
 
     def result(self) -> tuple[ToolCall, ...]:
         return tuple(call.tool_call() for call in self.calls)
-
-    def states(self) -> list[CallState]:
-        """Return what the provider gave with each call for itself."""
-        return [CallState(call.given_id, {n: kept for n, kept in call.extra.items() if kept}) for call in self.calls]
 
     def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
         """Raise `ModelError` if the pieces of a repetition contain a call that is not one of these calls."""
@@ -146,7 +148,8 @@ class CallAssembler:
                 return
             if not earlier.is_emitted:
                 earlier.is_emitted = True
-                earlier.name = offered_name(earlier.name, self._names)
+                if earlier.name not in self._names:
+                    earlier.name = offered_name(earlier.name, self._names)
                 yield earlier, "".join(earlier.parts)
 
     def _find(self, given_id: str, wire_index: int | None, name: str, arguments: Any) -> OpenCall:
@@ -154,9 +157,9 @@ class CallAssembler:
             same = next((call for call in self.calls if call.given_id == given_id), None)
             if same is not None and wire_index in (None, same.wire_index):
                 return same
-        call = self._call_at(wire_index)
+        last = self.calls[-1] if self.calls else None
+        call = last if wire_index is None else self._by_wire_index.get(wire_index)
         if call is None:
-            last = self.calls[-1] if self.calls else None
             is_rest = last is not None and last.name and arguments and not (given_id or name or last.is_complete)
             if last is None or not is_rest:
                 return self._open(given_id, wire_index)
@@ -166,19 +169,17 @@ class CallAssembler:
                 return self._open(given_id, wire_index)
             if name == call.name and not call.given_id and (not arguments if call.is_complete else not call.parts):
                 raise ModelError(MIXED_UP)
-        if self._is_another(call, given_id, name, arguments):
+        if (given_id or name) and self._is_another(call, given_id, name, arguments):
             another = self._open(given_id, wire_index)
             if not given_id:
                 self._ambiguous.append((call, another))
             return another
         if given_id and not call.given_id:
-            self._set_id(call, given_id)
+            call.given_id = given_id
+            if given_id not in self._taken and not call.is_emitted:
+                call.id = given_id
+                self._taken.add(given_id)
         return call
-
-    def _call_at(self, wire_index: int | None) -> OpenCall | None:
-        if wire_index is not None:
-            return self._by_wire_index.get(wire_index)
-        return self.calls[-1] if self.calls else None
 
     def _is_another(self, call: OpenCall, given_id: str, name: str, arguments: Any) -> bool:
         """Whether a piece at the position of `call` begins another call. Raises `ModelError` if that is ambiguous."""
@@ -204,25 +205,19 @@ class CallAssembler:
         return other.canonical in known or (may_continue and _is_within(one.arguments, other.arguments))
 
     def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
-        call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
-        if given_id:
-            self._set_id(call, given_id)
+        is_new = given_id and given_id not in self._taken
+        call_id = given_id if is_new else f"call_{uuid.uuid4().hex[:24]}"
+        self._taken.add(call_id)
+        call = OpenCall(len(self.calls), call_id, given_id, wire_index)
         self.calls.append(call)
         if wire_index is not None:
             self._by_wire_index[wire_index] = call
         return call
 
-    def _set_id(self, call: OpenCall, given_id: str) -> None:
-        call.given_id = given_id
-        if given_id not in self._taken and not call.is_emitted:
-            call.id = given_id
-            self._taken.add(given_id)
-
     def _add_name(self, call: OpenCall, piece: str) -> None:
+        """Add to the name that a call has."""
         if call.parts:
-            if not call.name:
-                call.name = piece
-            elif offered_name(piece, self._names) != offered_name(call.name, self._names):
+            if offered_name(piece, self._names) != offered_name(call.name, self._names):
                 raise ModelError(MIXED_UP)
             return
         joined = call.name + piece

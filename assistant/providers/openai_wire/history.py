@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from assistant.core.values.json_completion import MARKER_NAME, complete_json
-from assistant.core.values.messages import Message
-from assistant.providers.openai_wire.call_ids import CallIds, sent_name
+from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.provider_state import ProviderState, read_state
 from assistant.providers.profiles.profile import Profile
 from assistant.providers.sent_media import shown_media
@@ -23,8 +24,41 @@ from assistant.toolkit.text import clean_text
 AFTER_RESULTS = "The tools have answered."
 # Sent instead of reasoning where calls without any are refused.
 NO_REASONING = " "
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 # Checks that a text is an object without making its values.
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(slots=True)
+class CallIds:
+    """The ids of calls in one request, by the ids under which the conversation has them."""
+
+    profile: Profile
+    _sent: dict[str, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+
+    def of_call(self, call: ToolCall, own: str) -> str:
+        """Return the id of a call; `own` is the one that its provider gave it, if that goes back."""
+        sent = own or self.profile.call_id(call, 0)
+        if sent in self._taken:
+            sent = self.profile.call_id(call, 0)
+            number = len(self._taken)
+            while sent in self._taken:
+                sent = self.profile.call_id(call, number)
+                number += 1
+        self._taken.add(sent)
+        self._sent[call.id] = sent
+        return sent
+
+    def of_result(self, call_id: str) -> str:
+        """Return the id of the call that a result belongs to."""
+        return self._sent.get(call_id) or self.profile.call_id(ToolCall(call_id, "", ""), 0)
+
+
+def sent_name(call: ToolCall) -> str:
+    """Return a call's name as providers accept it: they refuse some of the names that models invent."""
+    return call.name if _NAME.fullmatch(call.name) else _NOT_IN_NAMES.sub("_", call.name)[:64]
 
 
 def wire_messages(
@@ -55,11 +89,12 @@ def wire_messages(
             bodies.append(_images(images))
             images = []
         body = _message(message, states.get(index), ids, profile)
-        sent = [one for one in message.media if id(one) in shown] if has_media else []
-        if message.role == "user":
-            body = _with_media(_with_note(body, len(message.media) - len(sent)), sent, profile)
-        else:
-            images += [(one, bool(message.sources)) for one in sent]
+        if message.media:
+            sent = [one for one in message.media if id(one) in shown]
+            if message.role == "user":
+                body = _with_media(_with_note(body, len(message.media) - len(sent)), sent, profile)
+            else:
+                images += [(one, bool(message.sources)) for one in sent]
         bodies.append(body)
     if images:
         bodies.append(_images(images))

@@ -13,7 +13,7 @@ from typing import Any
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Reply, Usage
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
-from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, Piece
+from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
 from assistant.providers.openai_wire.citations import Citations
 from assistant.providers.openai_wire.endings import (
     CALL_CUT,
@@ -26,7 +26,7 @@ from assistant.providers.openai_wire.endings import (
     without_text,
 )
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
-from assistant.providers.openai_wire.provider_state import MAX_BYTES, merge_fields, written_state
+from assistant.providers.openai_wire.provider_state import MAX_BYTES, CallState, merge_fields, written_state
 from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in, transcript_in, usage_of
 from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.toolkit.text import clean_text
@@ -158,8 +158,8 @@ class Assembler:
     ) -> None:
         self._origin = kind, model, origin
         self._reasoning_field = ""
-        self._kept = KeptFields()
-        self._tags = TextTags(self._text_so_far, begins_inside=begins_thinking)
+        self._kept: KeptFields | None = None
+        self._tags = TextTags(self._text_so_far, begins_inside=True) if begins_thinking else None
         self._names = names
         self._begins_thinking = begins_thinking
         self._text, self._reasoning = Channel(), Channel()
@@ -171,23 +171,19 @@ class Assembler:
         self._deltas: list[Delta] = []
         self._started_calls = 0
         self._finish = ""
-        self._goes_on = False
+        self._goes_on = False  # after the finish reason, which some servers send too early
+        self.is_ended = False
         self._is_refused = self._has_media = False
         self._usage: Any = None
         self._model, self._id = "", None
         self._citations: Citations | None = None
 
     @property
-    def is_ended(self) -> bool:
-        """Whether the finish reason has arrived, after which only the usage follows; some servers send it too early."""
-        return bool(self._finish) and not self._goes_on
-
-    @property
     def usage(self) -> Usage:
         """The tokens that the provider has counted so far."""
         return usage_of(self._usage)
 
-    def feed(self, chunk: Chunk) -> None:
+    def feed(self, chunk: Chunk) -> None:  # noqa: PLR0912 - one branch a field
         """Add one chunk. Raises `ModelError` if it contains an error, or pieces of a call that cannot be assigned."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
             if self.is_ended and self._finish in REASONS:  # the answer is complete: only token counts are lost
@@ -206,19 +202,18 @@ class Assembler:
                 self._has_deltas = True
                 if self._finish and (choice.delta.content or choice.delta.tool_calls):
                     self._goes_on = True
+                    self.is_ended = False
                 self._add(choice.delta)
             elif choice.message is not None and self._has_deltas:
                 self._whole = choice.message
             elif choice.message is not None:
                 self._add(choice.message)
-            if choice.finish_reason:
-                self._end(choice, choice.finish_reason)
-
-    def _end(self, choice: Choice, reason: str) -> None:
-        if REASONS.get(self._finish) not in CUTS:  # some servers send a `stop` after the actual reason
-            self._finish = known_name(reason) or self._finish
-        if choice.usage is not None:  # Kimi
-            self._usage = choice.usage
+            if reason := choice.finish_reason:
+                if REASONS.get(self._finish) not in CUTS:  # some servers send a `stop` after the actual reason
+                    self._finish = reason if reason in REASONS else known_name(reason) or self._finish
+                self.is_ended = bool(self._finish) and not self._goes_on
+                if choice.usage is not None:  # Kimi
+                    self._usage = choice.usage
 
     def take(self) -> list[Delta]:
         """Return the deltas since `take` was last called; adjacent ones of the same kind are joined."""
@@ -239,19 +234,21 @@ class Assembler:
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
         if self._whole is not None:
             repeats += self._add_whole_message(self._whole)
-        if not self._calls.calls:
-            self._add_calls(next(filter(None, repeats), ()))
-        reason = reason_of(
-            self._finish, is_closed=is_closed, has_calls=bool(self._calls.calls), is_refused=self._is_refused
-        )
-        if self._calls.calls:
+        if not self._calls.calls and (pieces := next(filter(None, repeats), None)):
+            for call, text in self._calls.add(pieces):
+                self._emit(call, text, allow_empty=True)
+        has_calls = bool(self._calls.calls)
+        reason = REASONS.get(self._finish)
+        if reason != ("tool_calls" if has_calls else "stop") or self._is_refused:
+            reason = reason_of(self._finish, is_closed=is_closed, has_calls=has_calls, is_refused=self._is_refused)
+        if has_calls:
             if reason != "tool_calls":
                 raise ModelError(CALL_CUT)
             if self._is_refused:
                 raise ModelError(CALL_REFUSED)
             for call, text in self._calls.finish():
                 self._emit(call, text, allow_empty=True)
-            for pieces in repeats:
+            for pieces in filter(None, repeats):
                 self._calls.check_repeated(pieces)
         self._flush()
         text = "".join(self._text.parts)
@@ -272,30 +269,36 @@ class Assembler:
     def _state(self) -> str:
         kind, model, origin = self._origin
         reasoning = "".join(self._reasoning.parts)
-        fields = self._kept.fields(has_calls=bool(self._calls.calls))
+        calls = self._calls.calls
+        fields = {} if self._kept is None else self._kept.fields(has_calls=bool(calls))
         is_in_field = reasoning and self._reasoning_field and "reasoning_details" not in fields
         return written_state(
             kind,
             model,
-            calls=self._calls.states(),
+            calls=[CallState(call.given_id, {n: kept for n, kept in call.extra.items() if kept}) for call in calls],
             fields=fields,
             reasoning=(self._reasoning_field, reasoning) if is_in_field else None,
             origin=origin,
         )
 
-    def _add(self, piece: Piece) -> None:
+    def _add(self, piece: Piece) -> None:  # noqa: PLR0912 - one branch a field
         reasoning = piece.reasoning_content or piece.reasoning
         if piece.extra_content or piece.reasoning_details or piece.thinking_blocks:
+            if self._kept is None:
+                self._kept = KeptFields()
             shown = self._kept.add(piece)
             reasoning = reasoning or shown
         if reasoning and isinstance(reasoning, str):
-            self._tags.expect_text()
+            if self._tags is not None:
+                self._tags.expect_text()
             self._reasoning_field = "reasoning_content" if piece.reasoning_content else "reasoning"
             self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
             if isinstance(content, str):
-                text = self._text.joiner.add(content)
-                if "<" not in text and self._tags.is_idle:  # a call of `_add_text` for each token would cost more
+                # A call for each token would cost more.
+                is_plain = content.isascii() and "\x00" not in content and not self._text.joiner.held
+                text = content if is_plain else self._text.joiner.add(content)
+                if "<" not in text and (self._tags is None or self._tags.is_idle):
                     self._emit(self._text, text)
                 else:
                     self._add_text(text)
@@ -310,7 +313,9 @@ class Assembler:
             self._has_media = True
             self._add_text(self._text.joiner.add(transcript_in(piece.audio)))
         if piece.tool_calls:
-            self._add_calls([piece.tool_calls] if isinstance(piece.tool_calls, CallPiece) else piece.tool_calls)
+            pieces = [piece.tool_calls] if isinstance(piece.tool_calls, CallPiece) else piece.tool_calls
+            for call, text in self._calls.add(pieces):
+                self._emit(call, text, allow_empty=True)
         if piece.function_call is not None:
             # Used at the end, and only if no `tool_calls` have arrived: the same call can be in both.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
@@ -321,6 +326,8 @@ class Assembler:
         return self._citations
 
     def _add_text(self, text: str) -> None:
+        if self._tags is None:
+            self._tags = TextTags(self._text_so_far)
         self._add_parts_of_text(self._tags.add(text))
 
     def _text_so_far(self) -> str:
@@ -334,16 +341,13 @@ class Assembler:
             elif not self._reasoning_field:  # some servers give it in a field and leave it in the text
                 self._emit(self._reasoning, found)
 
-    def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
-        for call, text in self._calls.add(pieces):
-            self._emit(call, text, allow_empty=True)
-
     def _close(self, *, is_cut: bool = False) -> str:
         """Add the text that was held back; returns the answer's text."""
-        self._emit(self._reasoning, self._reasoning.joiner.finish())
-        if rest := self._text.joiner.finish():
-            self._add_text(rest)
-        if not self._tags.is_idle:
+        if self._reasoning.joiner.held:
+            self._emit(self._reasoning, self._reasoning.joiner.finish())
+        if self._text.joiner.held:
+            self._add_text(self._text.joiner.finish())
+        if self._tags is not None and not self._tags.is_idle:
             is_cut = is_cut or bool(self._calls.calls) or REASONS.get(self._finish) in CUTS
             self._add_parts_of_text(self._tags.finish(is_cut=is_cut))
         self._flush()
@@ -389,14 +393,13 @@ class Assembler:
 
     def _flush(self) -> None:
         for source, pieces in self._runs:
-            self._deltas.append(self._delta(source, "".join(pieces)))
+            text = "".join(pieces)
+            if isinstance(source, Channel):
+                source.parts.append(text)
+                self._deltas.append(TextDelta(text) if source is self._text else ReasoningDelta(text))
+            elif source.index < self._started_calls:
+                self._deltas.append(ToolCallDelta(source.index, arguments=text))
+            else:
+                self._started_calls = source.index + 1
+                self._deltas.append(ToolCallDelta(source.index, source.id, source.name, text))
         self._runs = []
-
-    def _delta(self, source: Channel | OpenCall, text: str) -> Delta:
-        if isinstance(source, Channel):
-            source.parts.append(text)
-            return TextDelta(text) if source is self._text else ReasoningDelta(text)
-        if source.index < self._started_calls:
-            return ToolCallDelta(source.index, arguments=text)
-        self._started_calls = source.index + 1
-        return ToolCallDelta(source.index, source.id, source.name, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assistant.core.llm.protocol import ModelError
@@ -54,35 +55,36 @@ _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
 _LONE = re.compile("[\x00\ud800-\udfff]")
 
 
+@dataclass(slots=True)
 class SplitCharacterJoiner:
     """Joins one text that arrives in pieces.
 
     `add` returns what is complete so far, and holds back a split character at the end. Lone surrogates and NUL become
-    U+FFFD or, with `exact`, a backslash escape that is not valid JSON: damaged arguments must not look complete.
+    U+FFFD or, if `is_exact`, a backslash escape that is not valid JSON: damaged arguments must not look complete.
+
+    Attributes:
+        held: what is held back. While it is "", a piece of ASCII without NUL need not be added.
     """
 
-    __slots__ = ("_exact", "_held")
-
-    def __init__(self, *, exact: bool = False) -> None:
-        self._exact = exact
-        self._held = ""
+    is_exact: bool = False
+    held: str = ""
 
     def add(self, piece: str) -> str:
-        if not self._held and ((piece.isascii() and "\x00" not in piece) or not _LONE.search(piece)):
+        if not self.held and not _LONE.search(piece):
             return piece
-        text = _join_halves(self._held + piece)
+        text = _join_halves(self.held + piece)
         unfinished = _UNFINISHED.search(text)
-        self._held = unfinished[0] if unfinished else ""
+        self.held = unfinished[0] if unfinished else ""
         return self._mark_lone(text[: unfinished.start()] if unfinished else text)
 
     def finish(self) -> str:
         """Return what was held back and not completed."""
-        held = self._held
-        self._held = ""
+        held = self.held
+        self.held = ""
         return self._mark_lone(held)
 
     def _mark_lone(self, text: str) -> str:
-        return _LONE.sub(lambda half: f"\\x{ord(half[0]):x}" if self._exact else "\ufffd", text)
+        return _LONE.sub(lambda half: f"\\x{ord(half[0]):x}" if self.is_exact else "\ufffd", text)
 
 
 def _join_halves(text: str) -> str:
@@ -103,14 +105,12 @@ UNREADABLE = "The provider sent a kind of content that cannot be read here."
 MAX_ID = 200
 
 
+@dataclass(slots=True, eq=False)
 class Channel:
     """The text or the reasoning of a reply."""
 
-    __slots__ = ("joiner", "parts")
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.joiner = SplitCharacterJoiner()
+    parts: list[str] = field(default_factory=list)
+    joiner: SplitCharacterJoiner = field(default_factory=SplitCharacterJoiner)
 
 
 def id_in(value: Any) -> str:

@@ -54,6 +54,7 @@ class Decoder(Generic[T]):
             return msgspec.convert(values, self._shape, strict=False)
 
 
+# The events of chat completions.
 CHUNKS = Decoder(Chunk)
 
 
@@ -81,14 +82,14 @@ class StreamReader(Generic[T]):
             data = self._with_newlines(data)
         lines = data.split(b"\n")
         rest = lines.pop()
-        if not lines:
+        chunks: list[T] = []
+        if lines:
+            if self._tail:
+                lines[0] = b"".join((*self._tail, lines[0]))
+            self._tail, self._size = [], 0
+            chunks = self._read(lines)
+        if rest or self._event:
             self._keep(rest)
-            return []
-        if self._tail:
-            lines[0] = b"".join((*self._tail, lines[0]))
-        self._tail, self._size = [], 0
-        chunks = self._read(lines)
-        self._keep(rest)
         return chunks
 
     def close(self) -> list[T]:
@@ -188,10 +189,3 @@ def _documents(line: bytes) -> list[bytes]:
     except ValueError:
         return []
     return found if len(found) > 1 else []
-
-
-class EventReader(StreamReader[Chunk]):
-    """Parses a chat-completions stream."""
-
-    def __init__(self) -> None:
-        super().__init__(CHUNKS)

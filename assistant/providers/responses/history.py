@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
-from assistant.providers.openai_wire.call_ids import CallIds, sent_name
-from assistant.providers.openai_wire.history import object_of
+from assistant.providers.openai_wire.history import CallIds, object_of, sent_name
 from assistant.providers.profiles.profile import Profile
 from assistant.providers.responses.item_state import BETWEEN, ItemState, read_items
 from assistant.providers.sent_media import shown_media

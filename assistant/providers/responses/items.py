@@ -27,7 +27,7 @@ class Item:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.parts: list[str] = []
-        self.joiner = SplitCharacterJoiner(exact=kind == CALL)
+        self.joiner = SplitCharacterJoiner(is_exact=kind == CALL)
         self.index = 0
         self.name = self.call_id = self.our_id = ""
         self.is_done = self.is_cut = self.is_shown = False
@@ -45,7 +45,7 @@ class Item:
         """Return what the whole text has beyond the pieces; None if it contradicts them. An empty one says nothing."""
         if not whole:
             return self.joiner.finish()
-        again = SplitCharacterJoiner(exact=self.kind == CALL)
+        again = SplitCharacterJoiner(is_exact=self.kind == CALL)
         whole, known = again.add(whole) + again.finish(), self.text
         self.joiner.finish()  # the whole text has what was held back
         if whole.startswith(known):
