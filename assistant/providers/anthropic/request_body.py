@@ -14,7 +14,8 @@ from assistant.providers.anthropic.history import (
     mark_cached,
     wire_conversation,
 )
-from assistant.providers.native.request_parts import encoded, schema_of, whole_number
+from assistant.providers.native.request_parts import schema_of, whole_number
+from assistant.providers.openai_wire.request_body import encoded
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.strict import closed
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.google.history import called_names, wire_conversation
-from assistant.providers.native.request_parts import encoded, schema_of
+from assistant.providers.native.request_parts import schema_of
+from assistant.providers.openai_wire.request_body import encoded
 from assistant.toolkit import Tool
 
 # Options of chat completions, by Google's names. Those without a counterpart are left out.

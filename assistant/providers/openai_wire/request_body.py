@@ -14,7 +14,7 @@ from assistant.core.values.wire_formats import RESPONSES
 from assistant.providers.openai_wire.history import wire_messages
 from assistant.providers.profiles.profile import Profile
 from assistant.toolkit import Tool
-from assistant.toolkit.bounded_json import is_deeper
+from assistant.toolkit.bounded_json import is_deeper, load_json
 from assistant.toolkit.schema.strict import closed, strict_form
 
 # Of all options together, as JSON.
@@ -128,11 +128,15 @@ def request_body(
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """Return a request's body as JSON; lone surrogates become question marks."""
+    """Return a request's body as JSON; lone surrogates become question marks, and `msgspec.Raw` is JSON already."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        return json.dumps(body, ensure_ascii=False, default=_value_of).encode("utf-8", "replace")
+
+
+def _value_of(value: msgspec.Raw) -> Any:
+    return load_json(bytes(value).decode())
 
 
 def _named(options: Mapping[str, Any], profile: Profile, omitted: Collection[str] = frozenset()) -> Mapping[str, Any]:
