@@ -10,6 +10,8 @@ from assistant.toolkit.translation import gettext, gettext_noop
 
 _OFF_UNTIL = gettext_noop("Switched off until %(until)s: %(reason)s.")
 _OFF = gettext_noop("Switched off: %(reason)s.")
+# Tools that were not called and that the model is told of: a deployment may switch hundreds off.
+MAX_NOT_CALLED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,21 @@ class SwitchedOff:
 
 
 def note_of_tools_off(off: Mapping[str, SwitchedOff], called: Iterable[str]) -> str:
-    """Return what the model is told about tools that are off now and were `called` earlier in the conversation.
+    """Return what the model is told about tools that are off now, in the words that people read; empty if none are.
 
-    Without it the model would say that it never had them. Empty if there are none.
+    Without it the model would say that it never had them. Of those that were not `called` earlier in the conversation
+    the first `MAX_NOT_CALLED` are named.
     """
-    lines = [f"- {name}: {off[name].for_model}" for name in dict.fromkeys(called) if name in off]
-    if not lines:
-        return ""
-    return "\n".join(("Tools that were called earlier in this conversation and cannot be called now:", *lines))
+    earlier = [name for name in dict.fromkeys(called) if name in off]
+    others = [name for name in off if name not in earlier][:MAX_NOT_CALLED]
+    parts = (
+        ("Tools that were called earlier in this conversation and cannot be called now:", earlier),
+        ("Tools that cannot be called now, and otherwise could be:", others),
+    )
+    lines = [
+        line
+        for heading, names in parts
+        if names
+        for line in (heading, *(f"- {name}: {off[name].for_model}" for name in names))
+    ]
+    return "\n".join(lines)

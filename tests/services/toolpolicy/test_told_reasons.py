@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async as in_db
 from django.test import Client as Browser
 from django.utils import timezone
 
-from assistant.core.values.switched_off import SwitchedOff, note_of_tools_off
+from assistant.core.values.switched_off import MAX_NOT_CALLED, SwitchedOff, note_of_tools_off
 from assistant.models import Provider, ToolBlock, ToolCall, ToolSetting
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy.blocks import block_tool, blocks_for, unblock_tool
@@ -146,8 +146,27 @@ async def test_the_model_is_told_of_a_tool_that_it_called_earlier(
     assert f"- current_time: Switched off: {REASON}." in told[-1]
 
 
-def test_the_model_is_not_told_of_tools_that_it_never_called() -> None:
-    assert note_of_tools_off({"a": SwitchedOff("Broken")}, ["b"]) == ""
+async def test_the_model_and_the_chat_are_told_of_a_tool_that_could_be_used_and_was_not(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "current_time")
+    await in_db(off)()
+    fake_provider.reply("It is off.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("What time is it?")
+        await socket.attach(frames[0]["threadId"], render="html")
+        (told,) = (await socket.until_custom("thread.tools"))["value"]["off"]
+    assert (told["name"], told["reason"], told["isCalled"]) == ("current_time", REASON, False)
+    (note,) = [one["content"] for one in fake_provider.requests[-1].json["messages"] if "Switched" in one["content"]]
+    assert note.endswith(f"otherwise could be:\n- current_time: Switched off: {REASON}.")
+
+
+def test_the_model_is_told_of_few_tools_that_were_not_called() -> None:
+    off = {f"tool_{number}": SwitchedOff("Broken") for number in range(2 * MAX_NOT_CALLED)}
+    note = note_of_tools_off(off, [f"tool_{len(off) - 1}", "others"])
+    assert note.count("Switched off: Broken.") == MAX_NOT_CALLED + 1
+    assert note.index(f"tool_{len(off) - 1}") < note.index("tool_0:")
+    assert note_of_tools_off({}, ["a"]) == ""
 
 
 def test_who_could_not_use_a_tool_anyway_is_not_told(cast: Cast) -> None:
@@ -182,9 +201,10 @@ async def test_open_chats_that_called_the_tool_are_told_when_it_goes_off_and_com
         assert (await socket.until_custom("thread.tools"))["value"] == {"off": []}
 
 
-async def test_a_chat_that_did_not_call_it_hears_nothing_of_it(
+async def test_a_chat_that_could_not_use_it_anyway_hears_nothing_of_it(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
+    await in_db(switch_tool)(cast.acme, "current_time", "off")
     await in_db(off)()
     fake_provider.reply("Hello")
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:

@@ -93,7 +93,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
 
 
 def _tools_off_message(setup: RunSetup) -> tuple[Message, ...]:
-    """Return the system message about tools of earlier calls that operators have switched off, if there are any."""
+    """Return the system message about tools that operators have switched off, if there are any."""
     off = {entry.tool.name: entry.switched_off for entry in setup.tools if entry.switched_off is not None}
     note = note_of_tools_off(off, (call.name for message in setup.history for call in message.tool_calls))
     return (Message("system", note),) if note else ()

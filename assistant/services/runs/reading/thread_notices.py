@@ -15,6 +15,7 @@ from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
 from assistant.services.toolpolicy.blocks import blocks_for
+from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
 
 # Tools of one thread that are told to be off.
@@ -50,19 +51,30 @@ def _summary(conversation: Conversation) -> Custom | None:
 
 
 def _tools(conversation: Conversation) -> Custom:
-    """Return the event with the tools that were called in the conversation and that are switched off with a reason."""
+    """Return the event with the tools that are switched off with a reason, and were called, or could be, here.
+
+    Those that were called come first. The others are those that the person could use but for the reason.
+    """
     blocks = blocks_for(tenant_id=conversation.tenant_id, assistant_id=conversation.assistant_id)
+    if not blocks:
+        return Custom("thread.tools", {"off": []})
     calls = ToolCall.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation, name__in=blocks)
-    called = list(calls.order_by("name").values_list("name", flat=True).distinct()[:MAX_TOOLS_OFF]) if blocks else []
-    titles = titles_of(tenant_id=conversation.tenant_id, names=called) if called else {}
+    called = list(calls.order_by("name").values_list("name", flat=True).distinct()[:MAX_TOOLS_OFF])
+    tools = effective_tools(
+        tenant_id=conversation.tenant_id, user_id=conversation.user_id, assistant_id=conversation.assistant_id
+    )
+    usable = [entry.tool.name for entry in tools if entry.switched_off is not None and entry.tool.name in blocks]
+    names = list(dict.fromkeys((*called, *usable)))[:MAX_TOOLS_OFF]
+    titles = titles_of(tenant_id=conversation.tenant_id, names=names) if names else {}
     off = [
         {
             "name": name,
             **({"title": titles[name]} if name in titles else {}),
             "reason": blocks[name].reason,
             "until": None if (until := blocks[name].until) is None else format_timestamp(until),
+            "isCalled": name in called,
         }
-        for name in called
+        for name in names
     ]
     return Custom("thread.tools", {"off": off})
 

@@ -1,6 +1,6 @@
 /* Shared by the chat page and the widget: ids, times in the reader's time zone, and one DOM update per animation frame. */
 
-import { dayOrTime, gettext, locale, ngettext } from "./i18n.js";
+import { dayOrTime, gettext, listed, locale, ngettext } from "./i18n.js";
 import { label } from "./values.js";
 
 export function newId() {
@@ -17,19 +17,27 @@ export function inLocalTime(sentence) {
   return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => dayOrTime(new Date(time)));
 }
 
-/** Return a line for each tool of a conversation that operators have switched off or on. `before` and `now` are lists of `thread.tools`. */
+/** Return lines on the tools of a conversation that operators have switched off or on. `before` and `now` are lists of `thread.tools`.
+ * Each tool has its own, but for several that were not called here: they are told in one line. */
 export function switchedLines(before, now) {
   const known = new Map(before.map((one) => [one.name, one]));
   const isOff = new Set(now.map(({ name }) => name));
   const title = (one) => one.title ?? label(one.name);
-  const off = now
-    .filter(({ name, reason, until }) => known.get(name)?.reason !== reason || known.get(name)?.until !== until)
-    .map((one) =>
-      one.until
-        ? gettext("“%(tool)s” is switched off until %(until)s: %(reason)s", { tool: title(one), until: dayOrTime(new Date(one.until)), reason: one.reason })
-        : gettext("“%(tool)s” is switched off: %(reason)s", { tool: title(one), reason: one.reason }),
-    );
-  return [...off, ...before.filter(({ name }) => !isOff.has(name)).map((one) => gettext("“%(tool)s” can be used again.", { tool: title(one) }))];
+  const off = now.filter(({ name, reason, until }) => known.get(name)?.reason !== reason || known.get(name)?.until !== until);
+  const on = before.filter(({ name }) => !isOff.has(name));
+  const lines = (tools, one, many) => {
+    const others = tools.filter(({ isCalled }) => isCalled === false);
+    if (others.length < 2) return tools.map(one);
+    return [...tools.filter((tool) => !others.includes(tool)).map(one), many(listed(others.map(title)))];
+  };
+  const switchedOff = (one) =>
+    one.until
+      ? gettext("“%(tool)s” is switched off until %(until)s: %(reason)s", { tool: title(one), until: dayOrTime(new Date(one.until)), reason: one.reason })
+      : gettext("“%(tool)s” is switched off: %(reason)s", { tool: title(one), reason: one.reason });
+  return [
+    ...lines(off, switchedOff, (tools) => gettext("Switched off for now: %(tools)s.", { tools })),
+    ...lines(on, (one) => gettext("“%(tool)s” can be used again.", { tool: title(one) }), (tools) => gettext("These can be used again: %(tools)s.", { tools })),
+  ];
 }
 
 /** The id of the message that a part of its text or reasoning belongs to: one after a call has an id of its own. */
