@@ -19,6 +19,7 @@ class MenuEntry:
     script: str
     dialog: str
     is_for: ForMember | None
+    offers_refused: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,18 +36,25 @@ _below_list: list[ListButton] = []
 
 
 def add_entry(
-    name: str, label: str | Promise, *, script: str, dialog: str = "", is_for: ForMember | None = None
+    name: str,
+    label: str | Promise,
+    *,
+    script: str,
+    dialog: str = "",
+    is_for: ForMember | None = None,
+    offers_refused: bool = False,
 ) -> None:
     """Add an entry to the menu of a conversation.
 
     Args:
         name: the value of `data-menu` in the page, which no other entry has.
         script: the static file of a module, which the page fetches when the entry is chosen. It exports
-            `open(address, name)`, which gets the address of the conversation's page.
+            `open(address, name, tool)`, which gets the address of the conversation's page.
         dialog: the name of the template of a dialog, which stands in the page.
         is_for: whether a member is shown it; without it, all are.
+        offers_refused: whether the cards of refused tool calls have it as a button, too; `tool` is the name then.
     """
-    _entries.append(MenuEntry(name, label, script, dialog, is_for))
+    _entries.append(MenuEntry(name, label, script, dialog, is_for, offers_refused))
 
 
 def entries(*, member: Member) -> list[MenuEntry]:

@@ -11,6 +11,7 @@ import pytest
 
 from assistant.contrib.inbox.frames import InboxFrames
 from assistant.contrib.timed.alarm_frames import AlarmFrames
+from assistant.contrib.tool_requests.frames import RequestFrames
 from assistant.contrib.webhooks.services.events import TEST_EVENT
 from assistant.core.values import events
 from assistant.services.tenant_events import event_choices
@@ -111,8 +112,8 @@ def test_every_event_is_documented() -> None:
 
 def test_every_custom_event_is_documented() -> None:
     # Extensions of a run tell theirs, and what a connection follows has the notice's name.
-    notices = {AlarmFrames.name, InboxFrames.name}
-    assert set(FollowedNotice.__subclasses__()) == {AlarmFrames, InboxFrames}
+    notices = {AlarmFrames.name, InboxFrames.name, RequestFrames.name}
+    assert set(FollowedNotice.__subclasses__()) == {AlarmFrames, InboxFrames, RequestFrames}
     assert listed("### Custom events") == literals("Custom", 0, "name") | literals("tell", 0, "name") | notices
 
 

@@ -63,6 +63,8 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
         "alarms": [{"type": "alarms"}],
         "inbox": [{"type": "inbox"}],
         "inbox.seen": [{"type": "inbox.seen", "threadId": thread}],
+        "tool_requests": [{"type": "tool_requests"}],
+        "tool_requests.seen": [{"type": "tool_requests.seen", "id": 1}],
         "alarm": [
             {"type": "alarm", "number": 1, "action": "done"},
             {"type": "alarm", "number": 1, "action": "snooze", "minutes": 5},

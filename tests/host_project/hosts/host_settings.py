@@ -23,6 +23,7 @@ INSTALLED_APPS = [
     "assistant.contrib.timed",
     "assistant.contrib.inbox",
     "assistant.contrib.saved_prompts",
+    "assistant.contrib.tool_requests",
     "assistant.contrib.dictation",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",

@@ -167,6 +167,8 @@ def frame_of(kind: str, world: World) -> Frame:
         "alarms": {"type": "alarms"},
         "inbox": {"type": "inbox"},
         "inbox.seen": {"type": "inbox.seen", "threadId": str(uuid.uuid4())},
+        "tool_requests": {"type": "tool_requests"},
+        "tool_requests.seen": {"type": "tool_requests.seen", "id": 1},
         "alarm": {"type": "alarm", "number": 1, "action": "done"},
         "ping": {"type": "ping"},
     }

@@ -56,6 +56,11 @@ function start() {
   if (hasKeyboard.matches) chat.focus();
 }
 
+async function open(action, script, tool = "") {
+  const module = await import(script);
+  module.open(`${base}c/${chat.id}/`, action, tool);
+}
+
 function startMenu() {
   const menu = byId("conversation-menu");
   if (!menu) return;
@@ -64,7 +69,7 @@ function startMenu() {
     const { menu: action, script } = target.closest("[data-menu]")?.dataset ?? {};
     if (!action) return;
     menu.open = false;
-    if (script) import(script).then(({ open }) => open(`${base}c/${chat.id}/`, action));
+    if (script) open(action, script);
     else if (action === "print") print();
     else if (action === "shortcuts") showShortcuts();
     else sidebar.mark(chat.id, action, menu);
@@ -79,6 +84,11 @@ addEventListener("click", (event) => {
   go(link.href);
 });
 addEventListener("popstate", () => go(location.href, { isBack: true }));
+// The button of a refused call's card.
+addEventListener("tool-wanted", ({ detail }) => {
+  const { menu, script } = root.querySelector("[data-offers-refused]").dataset;
+  open(menu, script, detail.tool);
+});
 // A message that is sent before a chosen conversation has loaded cancels the switch to it.
 addEventListener("message-sent", () => isGoingBack || visit++);
 

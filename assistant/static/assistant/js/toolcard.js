@@ -217,6 +217,7 @@ export class ToolCard {
     this.#time.textContent = this.#duration >= WORTH_SAYING ? duration(this.#duration) : "";
     if (this.#areArgumentsStale) this.#showArguments();
     if (this.#isResultStale) this.#showResult();
+    if (this.#state === "refused") this.#offer();
     this.#showProgress();
     this.group?.change();
   }
@@ -237,6 +238,14 @@ export class ToolCard {
     // A delegate's answer is already shown in the card as it was streamed.
     this.#resultPart.hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
     this.#resultPart.lastChild.replaceChildren(shown(value));
+  }
+
+  /** Show what an optional app offers on refused calls, as the entry of the conversation's menu says. */
+  #offer() {
+    const entry = document.querySelector("[data-offers-refused]");
+    if (!entry || this.#body.querySelector(":scope > .offer")) return;
+    const wanted = () => dispatchEvent(new CustomEvent("tool-wanted", { detail: { tool: this.name } }));
+    this.#body.append(make("button.button.offer", { type: "button", onclick: wanted }, entry.textContent));
   }
 
   #showProgress() {

@@ -1,0 +1,1 @@
+"""Asks for tools, and answers."""
