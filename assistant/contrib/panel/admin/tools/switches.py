@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from assistant.admin.tools import ToolSettingAdmin, chosen_tool
 from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.contrib.panel.admin.tools.board import board_view
+from assistant.contrib.panel.admin.tools.board_now import board_now_view
 from assistant.contrib.panel.admin.tools.simulate import simulate_view
 from assistant.contrib.panel.admin.tools.tenant_board import tenant_board_view
 from assistant.contrib.panel.admin.tools.tool_page import tool_view
@@ -48,6 +49,7 @@ class ToolSettingPages(ToolSettingAdmin):
         wrap = self.admin_site.admin_view
         return [
             path("switchboard/", wrap(board_view), name="switchboard"),
+            path("switchboard-now/", wrap(board_now_view), name="switchboard_now"),
             path("simulate/", wrap(simulate_view), name="simulate"),
             path("tool/<str:name>/", wrap(tool_view), name="tool_page"),
             path("switchboard/<slug:tenant>/", wrap(tenant_board_view), name="switchboard_of_tenant"),

@@ -316,12 +316,13 @@ class Board {
     const own = cell.classList.contains("own") ? ` (${this.words.own})` : "";
     this.say(`${this.tools[this.place.get(cell)[1]]}, ${tenant}: ${cell.textContent}${own}.`);
     document.getElementById("about-rule").textContent = rule;
+    document.getElementById("about-now").textContent = cell.dataset.now ?? "";
     document.getElementById("about-after").textContent = after && `${this.words.after}: ${after}`;
     document.getElementById("about-last").textContent = this.texts.notes[cell.dataset.n];
   }
 
   say(what, isError = false) {
-    for (const id of ["about-rule", "about-after", "about-last"]) document.getElementById(id).textContent = "";
+    for (const id of ["about-rule", "about-now", "about-after", "about-last"]) document.getElementById(id).textContent = "";
     document.getElementById("about-what").textContent = what;
     this.form.querySelector(".board-about").classList.toggle("error", isError);
   }
