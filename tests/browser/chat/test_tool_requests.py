@@ -97,9 +97,8 @@ async def test_open_chats_say_in_one_line_that_a_tool_which_they_could_use_went_
     await answered(page)
     await expect(page.locator(".answer")).to_have_count(1)
     await sync_to_async(block_tool)(actor=None, tool="current_time", reason="The clock runs late")
-    await expect(
-        page.locator("#transcript").get_by_text(re.compile("is switched off: The clock runs late"))
-    ).to_have_count(1)
+    lines = page.locator("#transcript")
+    await expect(lines.get_by_text(re.compile("is switched off: The clock runs late"))).to_have_count(1)
     await picture(page, "tool-off-line")
     await sync_to_async(unblock_tool)(actor=None, tool="current_time")
     await expect(lines.get_by_text(re.compile("can be used again"))).to_have_count(1)
