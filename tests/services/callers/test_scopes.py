@@ -73,6 +73,7 @@ class World:
             "document": 1,
             "label": 1,
             "saved_prompt": 1,
+            "tool_request": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)
