@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import httpx2
 
 from assistant.providers.billing_sentences import says_unpaid
-from assistant.toolkit.carried_context import add_trace_context
+from assistant.toolkit.carried_context import trace_headers
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
@@ -137,7 +137,7 @@ class _Beginning(httpx2.AsyncByteStream):
 
 async def name_trace(request: httpx2.Request) -> None:
     """Name the span that a request belongs to, for the provider's own traces."""
-    add_trace_context(request.headers)
+    request.headers.update(trace_headers())
 
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_trace], "response": [limit_failure]}

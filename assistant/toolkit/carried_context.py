@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
@@ -221,16 +221,11 @@ def detach_parent(token: Token[Context] | None) -> None:
         otel_context.detach(token)
 
 
-def add_trace_context(headers: MutableMapping[str, str]) -> None:
-    """Add the current span to the headers of a request, if there is one."""
+def trace_headers() -> dict[str, str]:
+    """Return the headers that name the current span; empty without one."""
+    headers: dict[str, str] = {}
     if IS_ON:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         TraceContextTextMapPropagator().inject(headers)
-
-
-def trace_headers() -> dict[str, str]:
-    """Return the headers that name the current span; empty without one."""
-    headers: dict[str, str] = {}
-    add_trace_context(headers)
     return headers

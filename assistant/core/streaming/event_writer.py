@@ -122,7 +122,11 @@ class EventWriter:
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""
         return tuple(
-            ToolCall(self._calls[index], call.name.strip(), decoded_once(call.arguments))
+            ToolCall(
+                self._calls[index],
+                call.name.strip(),
+                call.arguments if call.arguments.startswith("{") else decoded_once(call.arguments),
+            )
             for index, call in enumerate(reply.tool_calls)
         )
 

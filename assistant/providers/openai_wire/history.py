@@ -16,7 +16,7 @@ from assistant.providers.openai_wire.provider_state import ProviderState, read_s
 from assistant.providers.profiles.profile import Profile
 from assistant.providers.sent_media import shown_media
 from assistant.toolkit import Media
-from assistant.toolkit.bounded_json import load_json, may_exceed
+from assistant.toolkit.bounded_json import MAX_DEPTH, load_json, may_exceed
 from assistant.toolkit.calls.arguments import decoded_once
 from assistant.toolkit.text import clean_text
 
@@ -162,7 +162,8 @@ def object_of(arguments: str) -> str:
 
     An object that was encoded twice is decoded once, and anything else becomes a member of an object.
     """
-    if arguments.startswith("{") and not may_exceed(arguments):  # saves most of the time for nearly all
+    # Nearly all: this saves most of the time. A short text cannot be too deep.
+    if arguments.startswith("{") and (len(arguments) <= MAX_DEPTH or not may_exceed(arguments)):
         try:
             _read_object(arguments)
             return arguments

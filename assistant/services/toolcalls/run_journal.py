@@ -27,7 +27,7 @@ from assistant.services.toolcalls.later_results import later_results
 from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
-from assistant.toolkit.calls.call import stored
+from assistant.toolkit.calls.call import MAX_STORED_TOKENS, stored
 
 # The length of a stored text of a model, such as arguments over MCP.
 MAX_STORED_CHARACTERS = 200_000
@@ -284,10 +284,11 @@ MAX_STORED_DISPLAY_BYTES = 200_000
 
 def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
     """Return the columns of a call's row that hold its outcome."""
+    result = outcome.full or outcome.content
     return {
         "status": outcome.status,
         "rule": outcome.rule[:300],
-        "result": stored(outcome.full or outcome.content),
+        "result": stored(result) if len(result) > MAX_STORED_TOKENS else result,
         "sources": list(outcome.sources),
         "error": outcome.error,
         "error_id": outcome.error_id,
