@@ -9,19 +9,19 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=37, functions=108, moves=90),
-    "message with a tool": Counts(files=105, functions=540, moves=376),
-    "approval asked": Counts(files=104, functions=490, moves=345),
-    "approval answered": Counts(files=116, functions=533, moves=391),
-    "upload": Counts(files=50, functions=148, moves=114),
-    "REST list": Counts(files=42, functions=107, moves=71),
-    "ChatClient": Counts(files=36, functions=217, moves=157),
+    "handshake": Counts(files=34, functions=99, moves=88),
+    "message with a tool": Counts(files=93, functions=370, moves=292),
+    "approval asked": Counts(files=94, functions=358, moves=277),
+    "approval answered": Counts(files=103, functions=379, moves=312),
+    "upload": Counts(files=47, functions=142, moves=112),
+    "REST list": Counts(files=39, functions=101, moves=69),
+    "ChatClient": Counts(files=36, functions=169, moves=142),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
-    "MCP call": Counts(files=84, functions=296, moves=219),
-    "widget token": Counts(files=56, functions=134, moves=96),
-    "Responses": Counts(files=131, functions=514, moves=392),
+    "MCP call": Counts(files=80, functions=238, moves=196),
+    "widget token": Counts(files=56, functions=131, moves=96),
+    "Responses": Counts(files=124, functions=432, moves=350),
 }
 
 # Extensions, and other modules of what only some turns need: branches, results that come later, questions of running
