@@ -103,7 +103,8 @@ def adapted(tool: Tool, rules: ToolRules) -> AdaptedTool:
     return AdaptedTool(sent, tool, draft.names, tuple(draft.notes))
 
 
-@lru_cache(maxsize=1_000)
+# Few, since tools that clients bring are other objects in each request, and are kept with it.
+@lru_cache(maxsize=200)
 def adapted_tools(tools: tuple[Tool, ...], rules: ToolRules) -> tuple[Tool, ...]:
     """Return the tools of a request as a provider takes them; of more than it takes the last are left out."""
     return tuple([adapted(tool, rules).tool for tool in tools[: rules.tools or None]])

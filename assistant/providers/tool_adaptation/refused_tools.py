@@ -53,8 +53,8 @@ _failing: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=300)
 _accepted: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 _unfinished: TTLCache[tuple[str, ...], Unfinished] = TTLCache(1_000, ttl=3_600)
 # Tools of whole requests that were accepted, for an hour, by the `key` of `RefusedTools`: until a tool is refused
-# anywhere, such a request need not be looked at.
-settled: TTLCache[tuple[object, tuple[Tool, ...]], bool] = TTLCache(1_000, ttl=3_600)
+# anywhere, such a request need not be looked at. Few, as of `adapted_tools`.
+settled: TTLCache[tuple[object, tuple[Tool, ...]], bool] = TTLCache(200, ttl=3_600)
 # Of one model; more are forgotten at once.
 MAX_ACCEPTED = 1_000
 
