@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 from unittest import mock
@@ -9,13 +10,14 @@ from unittest import mock
 from assistant.core.llm.protocol import Delta, ModelRequest
 from assistant.core.values.messages import Reply
 from assistant.providers.embedded import EmbeddedModel
+from assistant.providers.embedded import model as embedded_model
 from assistant.testing import Answer, ChatTester, asgi_client
 from assistant.testing.models import answer_with
 
 # Requests for one question: calls that were refused are mended.
 MAX_REQUESTS = 3
 # Of one question, on a machine that has other work.
-PATIENCE_SECONDS = 900.0
+PATIENCE_SECONDS = float(os.environ.get("QUESTIONS_SECONDS", "900"))
 
 
 class UntilRead:
@@ -31,7 +33,8 @@ class UntilRead:
     is_small = True
 
     def __init__(self, address: str, judge: Callable[[str], bool]) -> None:
-        self._model = EmbeddedModel(address)
+        with mock.patch.object(embedded_model, "FIRST_TOKEN_SECONDS", PATIENCE_SECONDS):
+            self._model = EmbeddedModel(address)
         self._judge = judge
         self.is_right = False
         self.requests = 0

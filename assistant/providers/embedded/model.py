@@ -10,6 +10,7 @@ from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, TextDel
 from assistant.core.values.history_window import estimate, fit
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.calling import CallsTools
+from assistant.providers.embedded.compact_schemas import compact
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.ready_answers import ready_answer
 from assistant.providers.embedded.searches import needed_search, searched
@@ -77,7 +78,7 @@ class EmbeddedModel(CallsTools):
 
 def prepared(request: ModelRequest) -> ModelRequest:
     """Return the request as the embedded model gets it: shortened, and with worked examples of fitting tools."""
-    tools = listed_tools(request)
+    tools = compact(listed_tools(request))
     turns = example_turns(request, tools) if not request.response_format else []
     request = replace(request, tools=tools)
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
