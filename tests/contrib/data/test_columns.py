@@ -8,7 +8,7 @@ from django.db import models
 
 from assistant.contrib.data import expose, expose_viewset
 from assistant.contrib.data.services.columns import column_of, looks_secret
-from assistant.models import ApiKey, Conversation, Membership, Provider
+from assistant.models import ApiKey, AuditEntry, Conversation, Membership, Provider
 from assistant.toolkit import InvalidTool
 
 
@@ -81,3 +81,8 @@ def test_an_unknown_option_is_named_with_those_that_there_are() -> None:
         TypeError, match=r"expose_viewset\(\) has no options named action\. There are: viewset, actions,"
     ):
         expose_viewset(object, action=["list"])  # type: ignore[call-arg]
+
+
+def test_a_column_of_a_related_row_is_called_by_the_relation() -> None:
+    assert column_of(AuditEntry, "actor__username", depth=1).title == "actor username"
+    assert column_of(Conversation, "tenant__api_keys__name", depth=2).title == "tenant API key name"

@@ -39,11 +39,16 @@ _PEOPLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation on the way to a column: its lookup from the exposed model, and the model that it leads to."""
+    """A relation on the way to a column: its lookup from the exposed model, and the model that it leads to.
+
+    Attributes:
+        title: what people call it: two relations to one model have different names.
+    """
 
     lookup: str
     model: Any
     is_many: bool
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Column:
     @property
     def title(self) -> str:
         """What people call it."""
-        names = [str(getattr(relation.model._meta, "verbose_name", "")) for relation in self.relations]
+        names = [relation.title for relation in self.relations]
         if self.relations and self.own_field.is_relation:
             names.pop()
         return " ".join([*names, str(getattr(self.own_field, "verbose_name", self.own_field.name))])
@@ -113,7 +118,9 @@ def column_of(model: Any, name: str, *, depth: int) -> Column:
             if at is None:
                 raise InvalidTool(f"expose({model._meta.label}): {name!r} leads to rows of any model.")
             is_many = bool(own_field.many_to_many or own_field.one_to_many)
-            relations.append(Relation("__".join(parts[: position + 1]), at, is_many))
+            # A relation that leads back to rows has no name of its own.
+            title = str(getattr(own_field, "verbose_name", None) or at._meta.verbose_name)
+            relations.append(Relation("__".join(parts[: position + 1]), at, is_many, title))
     if len(relations) > depth:
         raise InvalidTool(f"expose({model._meta.label}): {name!r} leads over more than {depth} relations.")
     field = _key_of(own_field) if own_field.is_relation else own_field

@@ -39,6 +39,8 @@ MAX_ASKED = 200
 # A path of this site or a whole address; "//name" would be a path to another site.
 _ADDRESS = re.compile(r"/(?![/\\])|https?://")
 _STAFF = "data_is_staff"
+# Kinds of columns whose conditions leave a good part of a large table.
+_FEW_VALUES = ("choice", "boolean")
 
 
 class RowTexts:
@@ -74,7 +76,7 @@ class RowTexts:
             return ""
         try:
             with without_queries():
-                return str(getattr(row, method)())
+                return plain(str(getattr(row, method)()))
         except NoQuery:
             self._failed.add(method)
         except Exception as exc:
@@ -141,11 +143,25 @@ def get(plan: Plan, arguments: Mapping[str, Any], context: ToolContext) -> ToolR
 
 
 def narrowing_hint(plan: Plan) -> str:
-    """Return the sentence that says what a call can be narrowed by: columns with an index first."""
-    indexed = [column.name for column in plan.filters if getattr(column.own_field, "db_index", False)]
-    unindexed = [column.name for column in plan.filters if column.name not in indexed]
-    names = ", ".join([*indexed, *unindexed][:5])
+    """Return the sentence that says what a call can be narrowed by: columns with an index and many values first."""
+    columns = sorted(plan.filters, key=lambda column: (not _has_index(column), column.kind in _FEW_VALUES))
+    names = ", ".join([column.name for column in columns][:5])
     return f"Narrow it by where: {names}." if names else "Ask for less."
+
+
+def _has_index(column: Column) -> bool:
+    """Whether an index of the exposed model has a column: its own, or one beside others, such as the tenant."""
+    field = column.own_field
+    if len(column.relations) > int(field.is_relation):
+        return False
+    if getattr(field, "db_index", False) or getattr(field, "unique", False):
+        return True
+    meta = field.model._meta
+    together = [
+        *meta.unique_together,
+        *(index.fields for index in [*meta.indexes, *meta.constraints] if hasattr(index, "fields")),
+    ]
+    return any(field.name in (name.removeprefix("-") for name in names) for names in together)
 
 
 def _say_if_not_permitted(plan: Plan, context: ToolContext) -> None:
@@ -264,8 +280,13 @@ def shown_value(value: Any, zone: ZoneInfo, limit: int) -> Any:
         return format(value, "f")
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False, default=str)
-    text = str(value)
+    text = plain(str(value))
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def plain(text: str) -> str:
+    """Return a text without Django's mark that it is safe as HTML, which the encoder of events refuses."""
+    return str.__str__(text)
 
 
 def _links_to_admin(plan: Plan) -> bool:

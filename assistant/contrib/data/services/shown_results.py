@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 from assistant.contrib.data.services.columns import Column
 from assistant.contrib.data.services.plans import Plan, plans
 from assistant.contrib.data.services.reading import reading, without_queries
-from assistant.contrib.data.services.rows import MAX_LISTED, RowTexts, loaded, row_values
+from assistant.contrib.data.services.rows import MAX_LISTED, RowTexts, loaded, plain, row_values
 from assistant.contrib.data.services.selecting import NotAKey, key_of
 from assistant.contrib.data.services.visible_rows import permitted, visible_rows
 from assistant.core.values.untrusted import unfenced
@@ -249,10 +249,11 @@ def _card(template: Any, plan: Plan, row: Any, entry: Mapping[str, Any]) -> str:
     """Return a row as the project's template draws it; "" if it needs what is not shown, or fails."""
     try:
         with without_queries():
-            return str(template.render({"row": row, plan.one: row, "label": entry["label"], "link": entry["link"]}))
+            html = template.render({"row": row, plan.one: row, "label": entry["label"], "link": entry["link"]})
     except Exception as exc:
         logger.warning("The template of %s cannot draw a row: %s", plan.label, type(exc).__name__)
         return ""
+    return plain(html)
 
 
 def _figures(call: _Call) -> dict[str, Any] | None:

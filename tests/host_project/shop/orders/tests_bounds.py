@@ -50,6 +50,11 @@ class BoundTests(AssistantTestMixin, ShopTests):
                     await call
                 self.assertGreater(turns, 5)
 
+    def test_columns_of_an_index_are_named_first_and_those_with_few_values_after_others(self):
+        self.assertEqual(
+            rows.narrowing_hint(plan_for(Order)), "Narrow it by where: placed_at, customer, status, number, total."
+        )
+
     @skipUnless(IS_POSTGRESQL, "only PostgreSQL is asked what it expects")
     @override_settings(ASSISTANT_DATA_COST=1)
     def test_what_postgresql_expects_to_cost_too_much_is_not_begun(self):

@@ -103,6 +103,8 @@ class RowResultTests(ResultTests):
             (shown,) = self.shown(self.asked("get_order", id=str(self.acme.rows["Order"][3].pk)))
         html = shown["rows"][0]["html"]
         self.assertEqual(html, "<b>103</b> &lt;b&gt; 103 of acme-customer-3 acme-customer-3")
+        # The encoder of events takes no subclass of str.
+        self.assertIs(type(html), str)
 
     def test_a_template_that_would_query_for_each_row_gives_way(self):
         with with_template("{{ order.lines.all.0.article }}"), self.assertLogs("assistant", "WARNING"):
