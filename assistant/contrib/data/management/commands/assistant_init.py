@@ -30,6 +30,7 @@ from assistant.contrib.data.services.init.proposing import Plan, differences, pl
 from assistant.management.operator import OperatorCommand
 
 _SECONDS = 300
+_CHOOSE_MODEL = "export OPENAI_API_KEY=... OPENAI_MODEL=... (or another model: docs/try-it.md)"
 _SERVER_OPTIONS = "--http assistant.asgi.request_heads:BoundedHeads --ws websockets-sansio --ws-max-size 327680"
 
 
@@ -111,7 +112,7 @@ class Command(OperatorCommand):
             write(project.folder, undone(changes))
             raise CommandError(f"The project does not start with this, so it was taken back.\n{problem}")
         self.stdout.write(self.style.SUCCESS(f"Written, and manage.py check passes. {RECORD} remembers it: commit it."))
-        steps = ["python manage.py migrate", "python manage.py assistant_sync_tenants"]
+        steps = ["python manage.py migrate", "python manage.py assistant_sync_tenants", _CHOOSE_MODEL]
         if project.asgi_file is not None:
             module = ".".join(project.asgi_file.relative_to(project.folder).with_suffix("").parts)
             steps.append(f"uvicorn {module}:{project.asgi_name} {_SERVER_OPTIONS}")
