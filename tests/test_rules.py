@@ -39,6 +39,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data/services/structure.py:rules_of"): "the names of managers, without a query",
     (QUERY, "assistant/contrib/data/services/tenant_conditions.py:_by"): "by the declared path to the call's tenant",
     (SQL, "assistant/contrib/data/services/prove/throwaway.py:_end_sessions"): THROWN_AWAY,
+    (QUERY, "assistant/contrib/data/services/prove/seeding.py:_show"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch._read"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.delete"): THROWN_AWAY,
     (QUERY, "assistant/contrib/data/services/prove/watching.py:Watch.owners"): THROWN_AWAY,

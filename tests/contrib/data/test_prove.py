@@ -68,6 +68,8 @@ PLANTED_ELSEWHERE = {
     "customers_in": "returns a row",
     "rank_deliveries": "answers differently when",
     "add_customer": "answers differently for absent",
+    "items_on": "returns a row",
+    "heaviest_drive": "answers differently when",
     "think": "is slow",
 }
 # One of each kind; all of them take minutes there.
@@ -186,6 +188,28 @@ def test_optional_and_nested_arguments_are_chosen_too() -> None:
     schema = {"type": "object", "properties": {"where": where}, "$defs": {"Note": note}}
     arguments = [case.arguments for case in Cases(schema, pool(), "x").chosen() if case.kind == "foreign"]
     assert {"where": {"note": {"is": "zqb0001"}}} in arguments
+
+
+def of_keys(name: str, items: dict[str, object]) -> list[tuple[str, object]]:
+    """The kinds and values of a parameter, where orders are numbered by UUID."""
+    a, b = "6e8400e0-c702-4198-96c9-5fc9c3e5ac23", "a0a80121-7ac0-4e6b-9f4e-0f6ad1d7a0f1"
+    other = Pool({"a": [("user", "zqa9"), ("order", a)], "b": [("order", b)]}, {"b": [("order note", "zqb0001")]}, {})
+    schema = {"type": "object", "properties": {name: items}, "required": [name]}
+    return [(case.kind, case.arguments[name]) for case in Cases(schema, other, "x").chosen()]
+
+
+def test_a_key_that_is_a_uuid_is_called_with_uuids() -> None:
+    values = of_keys("order_id", {"type": "string", "format": "uuid"})
+    assert {("own", "6e8400e0-c702-4198-96c9-5fc9c3e5ac23"), ("foreign", "a0a80121-7ac0-4e6b-9f4e-0f6ad1d7a0f1")} <= {
+        *values
+    }
+    assert [value for kind, value in values if kind != "other" and "zq" in str(value)] == []
+
+
+def test_lists_have_another_tenants_key_alone_and_behind_an_own_one() -> None:
+    values = of_keys("order_ids", {"type": "array", "items": {"type": "string", "format": "uuid"}})
+    own, foreign = "6e8400e0-c702-4198-96c9-5fc9c3e5ac23", "a0a80121-7ac0-4e6b-9f4e-0f6ad1d7a0f1"
+    assert ("foreign", [foreign]) in values and ("foreign", [own, foreign]) in values
 
 
 @pytest.mark.once

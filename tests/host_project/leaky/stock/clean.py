@@ -1,13 +1,14 @@
 """Tools like the leaky ones, without their mistakes."""
 
+from django.contrib.auth import get_user_model
 from django.core.cache import cache
 from django.core.mail import send_mail
-from django.db.models import Avg, Q
+from django.db.models import Avg, Max, Q
 from django.utils import timezone
 
 from assistant.hosting import host_tenant
 from assistant.toolkit import Change, ToolContext, ToolError, ToolResult, tool
-from stock.models import Customer, Delivery, Item, Note, Paper
+from stock.models import Customer, Delivery, Item, Note, Paper, Shelf
 
 
 def own_deliveries(context):
@@ -100,6 +101,30 @@ def mail_papers(context: ToolContext) -> str:
     papers = Paper.objects.filter(delivery__customer__company=host_tenant(context))
     send_mail("Papers", "\n".join(papers.values_list("file", flat=True)), "stock@x.example", ["boss@x.example"])
     return "sent"
+
+
+@tool(read_only=True)
+def items_on(shelf_id: int, context: ToolContext) -> list:
+    """List the items on a shelf."""
+    company = host_tenant(context)
+    shelf = Shelf.objects.filter(company=company, pk=shelf_id).first()
+    return [] if shelf is None else list(shelf.items.filter(company=company).values_list("title", flat=True))
+
+
+@tool(read_only=True)
+def heaviest_drive(context: ToolContext) -> str:
+    """Give the weight of the heaviest delivery that one of our people has driven for us."""
+    return str(own_deliveries(context).filter(driver__isnull=False).aggregate(value=Max("weight"))["value"])
+
+
+@tool(read_only=True)
+def people(context: ToolContext) -> list:
+    """List the people, and for how many of our deliveries they have driven."""
+    names = []
+    for person in get_user_model().objects.filter(seat__company=host_tenant(context)).order_by("pk"):
+        driven = own_deliveries(context).filter(driver=person).count()
+        names.append(f"{person.get_username()}: {driven}")
+    return names
 
 
 @tool(read_only=True)

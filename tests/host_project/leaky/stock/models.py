@@ -45,8 +45,25 @@ class Item(models.Model):
         constraints = [models.CheckConstraint(condition=models.Q(pieces__lte=100_000), name="few_pieces")]
 
 
+class StandingShelves(models.Manager):
+    def get_queryset(self):
+        return super().get_queryset().filter(removed_on=None)
+
+
+class Shelf(models.Model):
+    """Those that were removed are found by nobody."""
+
+    removed_on = models.DateField(null=True)
+    company = models.ForeignKey(Company, on_delete=models.CASCADE)
+    label = models.CharField(max_length=20)
+    items = models.ManyToManyField(Item, related_name="shelves")
+
+    objects = StandingShelves()
+
+
 class Delivery(models.Model):
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE)
+    driver = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     item = models.ForeignKey(Item, on_delete=models.CASCADE)
     number = models.IntegerField(unique=True)
     weight = models.DecimalField(max_digits=8, decimal_places=2)

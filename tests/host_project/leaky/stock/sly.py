@@ -8,12 +8,12 @@ from django.core import signing
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.mail import send_mail
-from django.db.models import F, Window
+from django.db.models import F, Max, Window
 from django.db.models.functions import Rank
 
 from assistant.hosting import host_tenant
 from assistant.toolkit import Change, Media, ToolContext, ToolError, ToolResult, tool
-from stock.models import Customer, Delivery, Item, Note, Paper, Seat
+from stock.models import Customer, Delivery, Item, Note, Paper, Seat, Shelf
 
 
 def names():
@@ -216,6 +216,26 @@ def add_customer(email: str, context: ToolContext) -> str:
         raise ToolError("This address is taken.")
     found = Customer.objects.create(company=host_tenant(context), name="New", email=email[:200], api_key="")
     return f"Added as {found.pk}."
+
+
+@tool(read_only=True)
+def items_on(shelf_id: int, context: ToolContext) -> list:
+    """List the items on a shelf.
+
+    Another company's too, once one stands there.
+    """
+    shelf = Shelf.objects.filter(company=host_tenant(context), pk=shelf_id).first()
+    return [] if shelf is None else list(shelf.items.values_list("title", flat=True))
+
+
+@tool(read_only=True)
+def heaviest_drive(context: ToolContext) -> str:
+    """Give the weight of the heaviest delivery that one of our people has driven.
+
+    Some of them also drive for another company.
+    """
+    people = get_user_model().objects.filter(seat__company=host_tenant(context))
+    return str(people.aggregate(value=Max("delivery__weight"))["value"])
 
 
 @tool(read_only=True)

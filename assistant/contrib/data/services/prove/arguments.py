@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import re
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from django.db.models.fields.files import FieldFile
@@ -36,7 +38,7 @@ _BOUNDS = re.compile(
 )
 _QUOTED = re.compile(r"[\"“'`]([\w*-]{1,20})[\"”'`]")
 _FILES = re.compile(r"path|file|url|document|attachment", re.IGNORECASE)
-_KEY_WORDS = re.compile(r"(_?(id|pk|key|uuid|number|no|name|slug|code|email))+$", re.IGNORECASE)
+_KEY_WORDS = re.compile(r"(_?(id|pk|key|uuid|number|no|name|slug|code|email)s?)+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,15 @@ class Cases:
         Arguments take turns, so that whoever takes the first ones has some of each.
         """
         by_path = [list(self._of_path(path, schema)) for path, schema in self._leaves(self._schema, (), 0)]
-        for cases in zip_longest(*by_path):
-            yield from (case for case in cases if case is not None)
+        seen = set()
+        for case in chain.from_iterable(zip_longest(*by_path)):
+            if case is None:
+                continue
+            arguments = json.dumps(case.arguments, sort_keys=True, default=str)
+            # Those of absent and foreign values are compared argument by argument.
+            if case.kind in ("foreign", "absent") or arguments not in seen:
+                yield case
+            seen.add(arguments)
 
     def _of_path(self, path: Path, schema: dict[str, Any]) -> Iterator[Case]:
         names_rows = self._names_rows(path)
@@ -204,7 +213,7 @@ class Cases:
         match schema.get("type"):
             case "array":
                 items = self._resolved(schema.get("items", {}))
-                yield from ([value] for value in self._values(name, items, kind))
+                yield from self._lists(list(self._values(name, items, kind)), name, items, kind)
             case "boolean":
                 yield from (True, False) if kind in ("own", "other") else ()
             case "integer" | "number":
@@ -213,6 +222,14 @@ class Cases:
                 yield from self._texts(name, schema, kind)
             case "object":
                 yield from ({},) if kind == "own" else ()
+
+    def _lists(self, values: list[Any], name: str, items: dict[str, Any], kind: Kind) -> Iterator[list[Any]]:
+        """Yield lists of one value, and lists of an own one and another tenant's."""
+        own = next(self._values(name, items, "own"), None) if kind == "foreign" else None
+        for value in values:
+            yield [value]
+            if own is not None:
+                yield [own, value]
 
     def _numbers(self, name: str, schema: dict[str, Any], kind: Kind) -> Iterator[Any]:
         least = schema.get("minimum", schema.get("exclusiveMinimum", float("-inf")))
@@ -252,6 +269,8 @@ class Cases:
             is_key = form == "uuid" or re.search(r"(^|_)(id|pk|key|uuid)$", name)
             values = [*keys, *texts] if is_key else [*keys[:2], *texts, *keys]
             values = values[: MAX_FOREIGN if kind == "foreign" else MAX_VALUES]
+        if form == "uuid" and kind != "other":
+            values = [value for value in values if _is_uuid(value)]
         least = schema.get("minLength", 0)
         yield from (value for value in dict.fromkeys(values) if least <= len(value) <= most)
 
@@ -281,3 +300,11 @@ class Cases:
         files = [value for _, value in found if value in self._pool.files] if _FILES.search(name) else []
         named = list(dict.fromkeys([*files, *both, *second, *first]))
         return list(dict.fromkeys([*named[:MAX_NAMED], *mixed, *named]))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -16,11 +16,12 @@ from assistant.core.toolcalls.previews import changes_of
 from assistant.models import Membership
 from assistant.services.tenancy.members import Member, member_of
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
-from assistant.toolkit import ForeignRow, MissingSecret, Tool, ToolContext, ToolError, ToolResult
+from assistant.toolkit import ForeignRow, InvalidArguments, MissingSecret, Tool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.gate import NoAnswer
 from assistant.toolkit.definition.conditions import offered_tools
 
-How = Literal["ok", "told", "foreign", "raised", "skipped"]
+# "refused": the arguments do not fit the tool's schema, so its code was not asked.
+How = Literal["ok", "told", "refused", "foreign", "raised", "skipped"]
 Door = Literal["straight", "model"]
 SECONDS = 30
 
@@ -97,6 +98,8 @@ async def _called(tool: Tool, arguments: str, actor: Actor, door: Door) -> tuple
                 result = await tool.call(arguments, actor.context)
     except MissingSecret as exc:
         return "skipped", f"it needs a secret: {exc}", ""
+    except InvalidArguments as exc:
+        return "refused", str(exc), asked
     except ToolError as exc:
         return "told", str(exc), asked
     except ForeignRow as exc:

@@ -41,6 +41,7 @@ TELLS_APART = "answers differently for absent rows and another tenant's"
 DEPENDS = "answers differently when another tenant has other rows"
 RAISES = "raises an error"
 SLOW = "is slow"
+ACROSS = " A many-to-many relation leads to it from a row of the own tenant."
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class Prover:
             self._owners = self._watch.owners()
         for tool, made in kept:
             self._compare(tool, made)
+        self._look_across(kept)
         with all_tenants():
             self._watch.delete(self._owned_by("b"))
             self._rows = self._watch.rows()
@@ -272,7 +274,7 @@ class Prover:
     def _compare_absent(self, made: list[_Made]) -> None:
         """Compare what is told of absent values with what is told of another tenant's, argument by argument."""
         absent: dict[tuple[Path, int], set[tuple[str, str]]] = {}
-        made = [one for one in made if one.case.names_rows]
+        made = [one for one in made if one.case.names_rows and one.called.how != "refused"]
         for one in made:
             if one.case.kind == "absent":
                 absent.setdefault((one.case.path, one.case.variant), set()).update(_answers(one))
@@ -293,7 +295,8 @@ class Prover:
         keys = self._keys_of(owner)
         found: dict[Any, list[Any]] = {}
         for model, rows in self._rows.items():
-            mine = [key for key in rows if self._owners.get((model, str(key)), set()) & keys]
+            owned = {key: self._owners.get((model, str(key)), set()) for key in rows}
+            mine = [key for key, owners in owned.items() if owners and owners <= keys]
             if mine and type(self._seeded.host_rows.get(owner)) is not model:
                 found[model] = mine
         return found
@@ -316,10 +319,31 @@ class Prover:
                 self._keep(one, DEPENDS, f"Before: {before!r}; after: {after!r}")
                 return
 
+    def _look_across(self, kept: list[tuple[Tool, list[_Made]]]) -> None:
+        """Make calls again while many-to-many relations lead to the other tenant's rows, which no answer may show."""
+        with all_tenants():
+            before = self._rows
+            self._seeder.cross()
+            self._rows = self._watch.rows()
+            self._owners = self._watch.owners()
+            crossing = self._watch.changes(before, self._rows)
+        for tool, made in kept if crossing else ():
+            for one in made:
+                if tool.name in self._proof.skipped or self._is_found(tool, RETURNS, SLOW):
+                    break
+                again = self._made(tool, one.case, one.actor, "straight")
+                for kind, detail in self._kinds(again):
+                    # Whose the relations themselves are cannot be said.
+                    if kind == RETURNS:
+                        self._keep(again, kind, detail, where=ACROSS)
+        with all_tenants():
+            self._watch.restore(crossing)
+            self._rows = before
+
     def _is_found(self, tool: Tool, *kinds: str) -> bool:
         return any((tool.name, kind) in self._found for kind in kinds)
 
-    def _keep(self, made: _Made, kind: str, detail: str) -> None:
+    def _keep(self, made: _Made, kind: str, detail: str, where: str = "") -> None:
         place = (made.tool.name, kind)
         if place in self._found:
             return
@@ -330,7 +354,7 @@ class Prover:
         if kind not in (TELLS_APART, DEPENDS, SLOW):
             arguments, detail = self._shrunk(made, kind, detail)
         actor = f"{made.actor.part} of tenant {made.actor.owner}"
-        self._found[place] = Finding(made.tool.name, kind, actor, made.door, arguments, detail)
+        self._found[place] = Finding(made.tool.name, kind, actor, made.door, arguments, detail + where)
 
     def _shrunk(self, made: _Made, kind: str, detail: str) -> tuple[dict[str, Any], str]:
         """Return the arguments without those that are not needed to show a finding."""
@@ -358,8 +382,13 @@ def _answers(made: _Made) -> set[tuple[str, str]]:
 
 
 def _comparable(made: list[_Made]) -> list[_Made]:
-    """Return the calls whose answer may be compared with that of a later one."""
-    return [one for one in made if one.called.how in ("ok", "told") and not one.changes]
+    """Return the calls whose answer may be compared with that of a later one, each once."""
+    kept = {
+        json.dumps(one.case.arguments, sort_keys=True, default=str): one
+        for one in reversed(made)
+        if one.called.how in ("ok", "told") and not one.changes
+    }
+    return list(reversed(kept.values()))
 
 
 def _smaller(arguments: dict[str, Any], required: set[str]) -> Iterator[dict[str, Any]]:

@@ -103,6 +103,7 @@ class Seeder:
             for part, _ in PEOPLE:
                 seeded.people[owner][part] = self._make_user(owner)
             seeded.rows[owner][get_user_model()] = list(seeded.people[owner].values())
+        self._make_both()
         for number in range(ROWS):
             # One after the other, so that keys of both tenants differ.
             for owner in ("a", "b"):
@@ -115,6 +116,26 @@ class Seeder:
     def grow(self) -> None:
         """Add rows of each kind to the second tenant."""
         self._make_rows("b", range(ROWS, ROWS + 3))
+
+    def cross(self) -> None:
+        """Relate rows of both tenants with each other in each many-to-many field that takes them."""
+        for model in self._models:
+            for relation in model._meta.many_to_many:
+                related = concrete(relation.related_model)
+                if self._is_shared(model) or self._is_shared(related) or related in (get_user_model(), host_model()):
+                    continue
+                for owner, other in (("a", "b"), ("b", "a")):
+                    for target in self.seeded.rows[other].get(related, [])[:1]:
+                        self._cross(relation, owner, self.seeded.rows[owner].get(model, []), target)
+
+    def _cross(self, relation: Any, owner: str, rows: list[Any], target: Any) -> None:
+        through = relation.remote_field.through
+        ends = (relation.m2m_field_name(), relation.m2m_reverse_field_name())
+        for number, row in enumerate(rows):
+            values = {} if through._meta.auto_created else dict(self._values(through, owner, number, 0))
+            defaults = {name: value for name, value in values.items() if name not in ends}
+            with suppress(*_REFUSED), transaction.atomic():
+                getattr(row, relation.name).add(target, through_defaults=defaults)
 
     def _make_tenant(self, owner: str) -> None:
         model = host_model()
@@ -136,18 +157,24 @@ class Seeder:
             raise InvalidTool(f"No user can be made of {label}: {self.seeded.left.get(label, '')}")
         return user
 
-    def _make_members(self) -> None:
+    def _make_both(self) -> None:
+        """Make a member of both tenants, who rows of both refer to where the project's memberships are rows."""
         seeded = self.seeded
-        for owner, row in seeded.host_rows.items():
-            seeded.tenants[owner] = Tenant.objects.get(external_id=str(row.pk))
-        seeded.people["a"]["end user"] = self._make_user("a")
         marks = dict(seeded.marks)
         both = self._make_user("a")
         # Both tenants may know of a member of both.
         seeded.marks = marks
         seeded.people["a"]["both"] = both
-        for owner in ("a", "b"):
-            self._join(both, owner)
+        joined = [self._join(both, owner) for owner in ("a", "b")]
+        if all(joined):
+            for owner in ("a", "b"):
+                seeded.rows[owner][get_user_model()].append(both)
+
+    def _make_members(self) -> None:
+        seeded = self.seeded
+        for owner, row in seeded.host_rows.items():
+            seeded.tenants[owner] = Tenant.objects.get(external_id=str(row.pk))
+        seeded.people["a"]["end user"] = self._make_user("a")
         seeded.people["a"]["staff"] = self._make_staff()
         roles = dict(PEOPLE) | {
             "end user": Membership.Role.END_USER,
@@ -157,7 +184,7 @@ class Seeder:
         for owner, people in seeded.people.items():
             for part, user in people.items():
                 _be_member(seeded.tenants[owner], user, roles[part])
-        _be_member(seeded.tenants["b"], both, Membership.Role.MEMBER)
+        _be_member(seeded.tenants["b"], seeded.people["a"]["both"], Membership.Role.MEMBER)
 
     def _make_staff(self) -> Any:
         """Make a user who may open everything in the admin."""
@@ -171,14 +198,14 @@ class Seeder:
         self._join(user, "a")
         return user
 
-    def _join(self, user: Any, owner: str) -> None:
-        """Make a user a member of a tenant in the project's own rows, where memberships are rows."""
+    def _join(self, user: Any, owner: str) -> bool:
+        """Make a user a member of a tenant in the project's own rows, where memberships are rows; return whether."""
         host = get_host()
         if host is None or not host.membership_model or owner not in self.seeded.host_rows:
-            return
+            return False
         model = apps.get_model(host.membership_model)
         if model is get_user_model():
-            return
+            return False
         row = self.seeded.host_rows[owner]
         values = dict(self._values(model, owner, 0, 0))
         for one in model._meta.concrete_fields:
@@ -188,6 +215,8 @@ class Seeder:
                 values[one.name] = row
         with suppress(*_REFUSED), transaction.atomic():
             model(**values).save()
+            return True
+        return False
 
     def _make_rows(self, owner: str, numbers: Iterable[int]) -> None:
         models_left = [model for model in self._models if self._is_shared(model) == (owner == SHARED)]
@@ -228,6 +257,8 @@ class Seeder:
                     row = factory.create(**_given_to_factory(values)) if factory is not None else model(**values)
                     if factory is None:
                         row.save()
+                    if number != ROWS - 1:
+                        _show(row)
                     self._add_many(row, owner)
             except _REFUSED as exc:
                 self.seeded.left[model._meta.label] = f"{type(exc).__name__}: {exc}"[:200]
@@ -334,13 +365,15 @@ class Seeder:
         return self._time(one, _days_ago(owner, number), number, place)
 
     def _figure(self, one: Any, owner: str, number: int) -> Any:
+        """Return a number. The first row that is added later has the smallest, the next ones the largest."""
+        is_smallest = number == ROWS
         if isinstance(one, models.DecimalField):
-            return Decimal(min(self._number(owner, number), 10 ** (one.max_digits - one.decimal_places) - 1))
+            most = 10 ** (one.max_digits - one.decimal_places) - 1
+            return Decimal(1 if is_smallest and not one.unique else min(self._number(owner, number), most))
         if isinstance(one, models.SmallIntegerField | models.PositiveSmallIntegerField):
-            return number + 1
+            return 0 if is_smallest and not one.unique else number + 1
         is_name = one.unique or one.name.endswith(("number", "code"))
-        # The first row that is added later is the smallest, the next ones are the largest.
-        return self._number(owner, number) if is_name else 0 if number == ROWS else number * 7 + 3
+        return self._number(owner, number) if is_name else 0 if is_smallest else number * 7 + 3
 
     def _time(self, one: Any, days: int, number: int, place: int) -> Any:
         """Return a value of a column of time: later columns of a row have later ones."""
@@ -384,6 +417,16 @@ class Seeder:
                     token = text[text.index("zq") :][:7]
                     is_secret = looks_secret(column_of(type(row), one.name, depth=0))
                     self.seeded.marks[token] = Mark(owner, row._meta.label, one.name, is_secret)
+
+
+def _show(row: Any) -> None:
+    """Empty the times that hide a row from its model's manager, such as when it was archived."""
+    if type(row)._default_manager.filter(pk=row.pk).exists():
+        return
+    for one in row._meta.concrete_fields:
+        if one.null and isinstance(one, models.DateField):
+            setattr(row, one.name, None)
+    row.save()
 
 
 def _days_ago(owner: str, number: int) -> int:
