@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 from django.db.models import Q
@@ -13,13 +14,20 @@ from assistant.services.assistants.provider_choice import ProviderChoice, choice
 logger = logging.getLogger(__name__)
 
 
-def fallback_of(*, assistant: Assistant, choice: ProviderChoice, own: ProviderChoice) -> ProviderChoice | None:
+def fallback_of(
+    *,
+    assistant: Assistant,
+    choice: ProviderChoice,
+    own: ProviderChoice,
+    providers: Mapping[int, Provider] | None = None,
+) -> ProviderChoice | None:
     """Return what takes over when `choice` cannot answer; None if nothing does. One query if a provider is set.
 
     Args:
         assistant: as `with_prompt` has read it.
         own: what the assistant itself chooses, whose provider a fallback without one means. It differs from `choice`
             beyond the soft threshold of cost.
+        providers: those that the tenant may use, by id, if the caller has read them. Saves the query.
     """
     has_own = assistant.fallback_provider_id or assistant.fallback_model
     row: Assistant | Tenant = assistant if has_own else assistant.tenant
@@ -30,8 +38,11 @@ def fallback_of(*, assistant: Assistant, choice: ProviderChoice, own: ProviderCh
         found = replace(own, source="fallback", model=row.fallback_model)
     else:
         # A provider of another tenant is never used, even if a row refers to it.
-        allowed = Provider.objects.filter(Q(tenant=None) | Q(tenant_id=assistant.tenant_id))
-        provider = allowed.filter(pk=row.fallback_provider_id).first()
+        if providers is None:
+            allowed = Provider.objects.filter(Q(tenant=None) | Q(tenant_id=assistant.tenant_id))
+            provider = allowed.filter(pk=row.fallback_provider_id).first()
+        else:
+            provider = providers.get(row.fallback_provider_id)
         if provider is None:
             logger.error("The fallback of assistant %s is a provider of another tenant, not used", assistant.slug)
             return None

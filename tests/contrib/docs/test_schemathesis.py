@@ -47,6 +47,7 @@ KNOWN = {
     "collection": [4],
     "label": [3],
     "saved_prompt": [7],
+    "tool_request": [7],
 }
 # 413: what breaks the schema by its length may be too long to be read at all.
 CONFIG = """

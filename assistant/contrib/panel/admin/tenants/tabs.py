@@ -51,6 +51,7 @@ PEOPLE = Tab("people", _("People"), "people")
 ASSISTANTS = Tab("assistants", _("Assistants"))
 TOOLS = Tab("tools", _("Tools"), "tools")
 SPEND = Tab("spend", _("Spend and limits"), "spend")
+SENT_DATA = Tab("sent-data", _("What providers get"))
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
@@ -58,7 +59,7 @@ AUDIT = Tab("audit", _("Audit"))
 SETTINGS = Tab("change", _("Settings"))
 DANGER = Tab("danger", _("Danger"), is_operators=True)
 TABS = (
-    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, SETTINGS, DANGER,
+    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, SENT_DATA, KEYS, CONVERSATIONS, AUDIT, SETTINGS, DANGER,
 )  # fmt: skip
 
 

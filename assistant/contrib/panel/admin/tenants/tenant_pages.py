@@ -31,6 +31,7 @@ from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_t
 from assistant.contrib.panel.reports import tenant_page
 from assistant.contrib.panel.reports.home import HomeReport, home_report, last_changes
 from assistant.contrib.panel.reports.needs import needs
+from assistant.contrib.panel.reports.sent_data import kept_for, recipients_of
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.contrib.panel.reports.tenants import tenant_reports
 from assistant.contrib.panel.services.assistant_board import board_of_assistants
@@ -107,6 +108,19 @@ def _spend(request: HttpRequest, tenant: Tenant) -> Context:
     }
 
 
+def _sent_data(request: HttpRequest, tenant: Tenant) -> Context:
+    use = use_of_tenant(tenant=tenant)
+    recipients = recipients_of(tenant)
+    return {
+        "recipients": recipients,
+        "leaves": any(not one.is_here for one in recipients),
+        "sees_images": any(one.sees_images for one in recipients),
+        "reads_pdfs": any(one.reads_pdfs for one in recipients),
+        "kept": kept_for(tenant),
+        "cap": next((line for line in use if line.key == "cost_per_month"), None),
+    }
+
+
 def _keys(request: HttpRequest, tenant: Tenant) -> Context:
     return {"rows": tenant_page.keys_of(tenant=tenant), "now": timezone.now()}
 
@@ -142,6 +156,7 @@ PAGES: dict[Tab, Page] = {
     tabs.ASSISTANTS: Page(_assistants),
     tabs.TOOLS: Page(_tools),
     tabs.SPEND: Page(_spend, save_limits, merges=True),
+    tabs.SENT_DATA: Page(_sent_data),
     tabs.KEYS: Page(_keys),
     tabs.CONVERSATIONS: Page(_conversations),
     tabs.AUDIT: Page(_audit),
