@@ -123,6 +123,7 @@ INSTALLED_APPS = [
     "assistant.contrib.saved_prompts",
     "assistant.contrib.tool_requests",
     "assistant.contrib.dictation",
+    "assistant.contrib.temporary",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",

@@ -28,6 +28,8 @@ NEEDS_APPS = re.compile(
     r"|\banswer_page\b|/office/panel/"
     # The button of `dictation`.
     r"|\bDictate\b"
+    # That of `temporary`.
+    r"|\bTemporary conversation\b"
     # Pages with the widget of `end_users`.
     r"|\btests\.browser\.test_widget|/end-user-tokens/|/widget-token/|<tenant-assistant"
     r"|\btests\.browser\.chat\.test_attachments\b|\b[Pp]asskey"

@@ -138,6 +138,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/demo/tenants.py:load_demo_tenants"): USERS,
     (QUERY, "assistant/contrib/deploy/key_rotation.py:_rotate"): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/runs/approval_expiry.py:expire_approvals"): ALL_TENANTS,
+    (QUERY, "assistant/contrib/temporary/deleting.py:delete_temporary"): ALL_TENANTS,
     (QUERY, "assistant/services/conversations/feedback.py:_answer"): "within the member's own conversations",
     (QUERY, "assistant/services/runs/cancelling.py:cancel_runs_without_access"): ALL_TENANTS,
     (QUERY, "assistant/services/runs/cancelling.py:cancel_runs_and_wait"): LEAVING,

@@ -22,7 +22,7 @@ of_tenant = [
     tenant_path("assistants/<slug:assistant>/", assistants.OneAssistant),
     tenant_path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools),
     tenant_path("assistants/<slug:assistant>/runs/", run_events.StartRun, name="start-run"),
-    tenant_path("conversations/", conversations.Conversations),
+    tenant_path("conversations/", conversations.Conversations, "conversations"),
     tenant_path("conversations/<uuid:thread>/", conversations.OneConversation),
     tenant_path("conversations/<uuid:thread>/messages/", conversations.Messages),
     tenant_path("conversations/<uuid:thread>/shown/", conversations.Shown),

@@ -30,9 +30,9 @@ class ToolsInTests(models.TextChoices):
 class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal, so every query names the tenant and the user."""
 
-    def not_tests(self) -> ConversationQuerySet:
-        """Leave out the tests of prompts, which are in no list of chats."""
-        return self.filter(test_tools="")
+    def listed(self) -> ConversationQuerySet:
+        """Leave out tests of prompts and temporary conversations, which are in no list of chats."""
+        return self.filter(test_tools="", is_temporary=False)
 
     def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
         """Return a member's own conversations, without those of stateless runs."""
@@ -99,6 +99,13 @@ class Conversation(models.Model):
         editable=False,
         help_text=_("How tools that change something are answered, if it is a test of a prompt. Empty: it is none."),
     )
+    is_temporary = models.BooleanField(
+        _("is temporary"),
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text=_("It is in no list, and deleted soon after its last answer."),
+    )
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
     pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True, editable=False)
     run_count = models.PositiveIntegerField(_("run count"), default=0, editable=False)
@@ -127,7 +134,10 @@ class Conversation(models.Model):
         verbose_name = _("conversation")
         verbose_name_plural = _("conversations")
         ordering = ["-updated_at"]
-        indexes = [models.Index(fields=["tenant", "user", "-updated_at"])]
+        indexes = [
+            models.Index(fields=["tenant", "user", "-updated_at"]),
+            models.Index(fields=["updated_at"], condition=Q(is_temporary=True), name="temporary_conversations"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "assistant", "user", "thread_key"],

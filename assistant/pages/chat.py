@@ -94,6 +94,9 @@ def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     conversation = find_conversation(member=page.member, conversation_id=thread)
     if conversation is None or not conversation.assistant.is_active:
         raise Http404
+    if conversation.is_temporary:
+        # It is deleted when the page in which it began is left.
+        return redirect("assistant:chat", tenant=page.member.tenant.slug)
     test = shown_test(member=page.member, conversation=conversation)
     return _chat_page(page, _assistants(page.member), conversation.assistant, conversation, {"test": test})
 

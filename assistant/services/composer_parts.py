@@ -41,8 +41,9 @@ def add_to_composer(
 
     Args:
         script: the static file of a module. Its default export is a class: `new Part({ box, form, url, headers, query,
-            announce }, signal)`, with `element`, which stands before the box, `typed()`, called when it has been
-            loaded, and `forwarded(text)`, which returns what is added to the `forwardedProps` of a message.
+            announce, thread }, signal)`, of which `thread()`, the conversation's id, is of pages alone. It has
+            `element`, which stands before the box, `typed()`, called when it has been loaded, and `forwarded(text)`,
+            which returns what is added to the `forwardedProps` of a message.
         url_name: of the address of the REST API that it asks, if it asks one; the address has the tenant, and the
             assistant unless `has_assistant` is false.
         mark: a CSS selector; the part is loaded if the page has such an element.

@@ -38,6 +38,7 @@ FIXED: Mapping[str, Any] = {
     "assistant_branding.BrandImage.data": b"a picture",
     "assistant_branding.BrandImage.media_type": "image/png",
     "assistant.Conversation.is_stateless": False,
+    "assistant.Conversation.is_temporary": False,
     "assistant.Conversation.archived_at": None,
     "assistant.Conversation.test_tools": "",
     "assistant_evaluations.EvaluationCase.history": [{"role": "user", "content": CANARY}],

@@ -19,7 +19,7 @@ from django.db import models
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
-from assistant.models import Tenant
+from assistant.models import Conversation, Message, Run, Tenant, ToolCall
 from assistant.models.fields import EncryptedTextField
 from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
@@ -75,7 +75,24 @@ def _people(tenant: Tenant) -> models.QuerySet[Any]:
 
 
 def _tables(root: type[models.Model], pk: Any) -> Tables:
-    return {model: owned_rows(model, root, [pk]) for model in deletable_models(root)}
+    return {model: _kept(owned_rows(model, root, [pk])) for model in deletable_models(root)}
+
+
+def _kept(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """Leave out temporary conversations, and what belongs to them."""
+    path = _path_to_conversation(rows.model)
+    return rows if path is None else rows.exclude(**{f"{path}is_temporary": True})
+
+
+def _path_to_conversation(model: type[models.Model], longest: int = 3) -> str | None:
+    """Return the shortest lookup of foreign keys from a model to conversations; None without one."""
+    if model is Conversation:
+        return ""
+    keys = [field for field in model._meta.concrete_fields if isinstance(field, models.ForeignKey)]
+    ours = [key for key in keys if key.related_model in (Conversation, Run, Message, ToolCall)] if longest else []
+    found = [(key.name, _path_to_conversation(key.related_model, longest - 1)) for key in ours]
+    paths = [f"{name}__{path}" for name, path in found if path is not None]
+    return min(paths, key=len, default=None)
 
 
 def _export(tables: Tables, theirs: Mapping[str, Iterable[Any]], to: IO[bytes]) -> dict[str, int]:

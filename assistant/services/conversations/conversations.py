@@ -26,8 +26,8 @@ class ConversationBusy(Exception):
 
 
 def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversation]:
-    """Return a member's conversations with active assistants, without tests; with `search`, those that contain it."""
-    found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).not_tests()
+    """Return a member's conversations with active assistants, as in lists; with `search`, those that contain it."""
+    found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).listed()
     if words := clean_text(search)[:MAX_SEARCH].strip():
         in_messages = contains("messages__content", words) & Q(messages__role__in=["user", "assistant"])
         matching = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(

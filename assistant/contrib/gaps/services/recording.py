@@ -85,9 +85,9 @@ def record_tenant(*, tenant_id: int, now: datetime) -> None:
     rows = rows.filter(started_at__gte=since) if since is not None else rows
     open_calls = rows.filter(run__status__in=ACTIVE, started_at__gte=now - LONGEST_RUN).order_by("started_at")
     until = open_calls.values_list("started_at", flat=True).first() or now
-    calls = list(
-        rows.filter(started_at__lt=until).exclude(run__is_test=True).order_by("started_at", "pk")[: MAX_CALLS + 1]
-    )
+    # Calls over MCP have no run.
+    kept = rows.filter(started_at__lt=until).exclude(run__is_test=True).exclude(run__conversation__is_temporary=True)
+    calls = list(kept.order_by("started_at", "pk")[: MAX_CALLS + 1])
     if len(calls) > MAX_CALLS:
         # The calls of one moment stay together.
         until = calls[-1].started_at
@@ -183,7 +183,11 @@ def _disliked(tenant_id: int, now: datetime) -> list[OpenQuestion]:
     rated = Feedback.objects.filter(
         tenant_id=tenant_id, rating=Feedback.Rating.DOWN, created_at__gte=now - RATED_FOR, message__run__isnull=False
     )
-    rated = rated.filter(message__run__is_test=False).exclude(Exists(known)).order_by("created_at")
+    rated = (
+        rated.filter(message__run__is_test=False, message__conversation__is_temporary=False)
+        .exclude(Exists(known))
+        .order_by("created_at")
+    )
     runs = dict(rated.values_list("message__run_id", "pk")[:MAX_RATED])
     calls = ToolCall.objects.filter(tenant_id=tenant_id, run__in=runs, name__in=SEARCHES).order_by("started_at", "pk")
     found: dict[int, tuple[ToolCall, Searched]] = {}

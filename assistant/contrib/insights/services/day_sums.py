@@ -64,7 +64,11 @@ def sum_day(*, tenant_id: int, day: date, keeps_larger: bool = False) -> int:
 def _chunks(tenant_id: int, day: date) -> Iterator[Sequence[Any]]:
     begin = datetime.combine(day, time.min, UTC)
     rows = Run.objects.filter(
-        tenant_id=tenant_id, is_test=False, started_at__gte=begin, started_at__lt=begin + timedelta(days=1)
+        tenant_id=tenant_id,
+        is_test=False,
+        conversation__is_temporary=False,
+        started_at__gte=begin,
+        started_at__lt=begin + timedelta(days=1),
     )
     ended = rows.exclude(status__in=ACTIVE).select_related("prompt_version").order_by("pk")
     fields = (

@@ -30,6 +30,7 @@ def runs_that_show(finding: Finding, *, tenant_id: int, suspect: Suspect | None 
         assistant__in=finding.assistants,
         is_test=False,
         conversation__is_stateless=False,
+        conversation__is_temporary=False,
         started_at__gte=begin,
         started_at__lt=end,
     ).order_by("-started_at")

@@ -57,7 +57,11 @@ def affected_by(*, tools: Mapping[int, Collection[str]], tenants: Collection[Ten
     recent = _by_tool(calls.filter(started_at__gte=now - timedelta(days=CALL_DAYS)))
     waiting = _by_tool(calls.filter(status=ToolCall.Status.AWAITING_APPROVAL))
     talks = Conversation.objects.filter(
-        tenant__in=ids, is_stateless=False, test_tools="", updated_at__gte=now - timedelta(hours=OPEN_HOURS)
+        tenant__in=ids,
+        is_stateless=False,
+        is_temporary=False,
+        test_tools="",
+        updated_at__gte=now - timedelta(hours=OPEN_HOURS),
     )
     open_talks = dict(talks.order_by().values_list("tenant_id").annotate(count=Count("pk")))
     found = [

@@ -18,7 +18,7 @@ def conversations_of(*, assistant: Assistant) -> QuerySet[Conversation]:
     failed = Run.objects.filter(**of_tenant, conversation=OuterRef("pk"), status__in=FAILED)
     return (
         Conversation.objects.filter(**of_tenant, assistant=assistant, is_stateless=False)
-        .not_tests()
+        .listed()
         .select_related("user", "assistant", "tenant")
         .annotate(disliked=Exists(disliked), failed=Exists(failed))
         .order_by("-updated_at")[:LISTED]

@@ -98,7 +98,9 @@ def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     matches = Q(is_open, title__icontains=text)
     if (key := _uuid(text)) is not None:
         matches |= Q(pk=key)
-    rows = tenants.rows(Conversation.objects.filter(matches, is_stateless=False).select_related("tenant"))
+    rows = tenants.rows(
+        Conversation.objects.filter(matches, is_stateless=False, is_temporary=False).select_related("tenant")
+    )
     for row in rows.order_by("-updated_at")[: MAX_HITS + 1]:
         is_shown = row.tenant.chat_reading == ChatReading.OPEN
         yield Hit("conversation", str(row.pk), str(row) if is_shown else str(row.pk), row.tenant.name)

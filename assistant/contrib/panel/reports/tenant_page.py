@@ -110,7 +110,7 @@ def keys_of(*, tenant: Tenant) -> QuerySet[ApiKey]:
 
 def conversations_of(*, tenant: Tenant) -> QuerySet[Conversation]:
     """Return the conversations that were used last."""
-    found = Conversation.objects.filter(tenant=tenant, is_stateless=False).not_tests()
+    found = Conversation.objects.filter(tenant=tenant, is_stateless=False).listed()
     return found.select_related("user", "assistant", "tenant").order_by("-updated_at")[:LISTED]
 
 

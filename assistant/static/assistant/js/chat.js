@@ -119,7 +119,7 @@ export class Chat {
     if (signal.aborted) return;
     const form = byId("composer");
     const place = (element) => form.prepend(element);
-    const added = new ComposerParts(parts, { box: byId("message"), form, place, headers: () => ({ "X-CSRFToken": this.#token }), announce }, signal);
+    const added = new ComposerParts(parts, { box: byId("message"), form, place, headers: () => ({ "X-CSRFToken": this.#token }), announce, thread: () => this.id }, signal);
     this.#thread.added = (text) => added.forwarded(text);
   }
 

@@ -104,6 +104,7 @@ def _runs(assistant: Assistant) -> QuerySet[Run]:
         assistant=assistant,
         is_test=False,
         conversation__is_stateless=False,
+        conversation__is_temporary=False,
     ).select_related("conversation__tenant", "conversation__user")
 
 

@@ -60,7 +60,8 @@ def shown_in_lists(request: HttpRequest, path: str) -> Q:
     read = [pk for pk, setting in recent if setting == ChatReading.REASON]
     prefix = f"{path}__" if path else ""
     asked = Q(**{f"{prefix}pk__in": read, f"{prefix}tenant__chat_reading": ChatReading.REASON})
-    return readable(reader_id=request.user.pk, path=path) | asked
+    kept = Q(**{f"{prefix}is_temporary": False})
+    return (readable(reader_id=request.user.pk, path=path) | asked) & kept
 
 
 def gate(request: HttpRequest, conversation: Conversation) -> HttpResponse | None:

@@ -70,6 +70,7 @@ class TestsFilter(admin.SimpleListFilter):
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        queryset = queryset.filter(is_temporary=False)
         if self.value() == "only":
             return queryset.exclude(test_tools="")
         return queryset if self.value() == "all" else queryset.filter(test_tools="")

@@ -1,0 +1,1 @@
+"""Temporary conversations: in no list, and deleted soon after their last answer."""
