@@ -57,6 +57,7 @@ MENTIONS = {
     "assistant.ToolBlock.actor",
     "assistant_data.ReachReview.user",
     "assistant_invitations.Invitation.invited_by",
+    "assistant_tool_requests.ToolRequest.answered_by",
     "assistant_gaps.QuestionLabel.created_by",
 }
 
