@@ -24,7 +24,6 @@ PLAIN_PAGES = {
     models.AuditEntry: "audit.AuditEntryAdmin",
     models.CustomRole: "roles.CustomRoleAdmin",
     models.Membership: "members.MembershipAdmin",
-    models.ModelPrice: "prices.ModelPriceAdmin",
     models.PromptVersion: "prompts.PromptVersionAdmin",
     models.Provider: "providers.ProviderAdmin",
     models.Tenant: "tenants.TenantAdmin",

@@ -516,26 +516,6 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
-                name='ModelPrice',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('model', models.CharField(blank=True, help_text="The model's name or its beginning, since providers answer with dated names; the longest that fits holds. Empty: every model of the provider.", max_length=200, verbose_name='model')),
-                    ('input', models.DecimalField(decimal_places=6, help_text='A million input tokens, in the currency of all costs.', max_digits=14, validators=[django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='input')),
-                    ('output', models.DecimalField(decimal_places=6, help_text='A million output tokens.', max_digits=14, validators=[django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='output')),
-                    ('cached_input', models.DecimalField(blank=True, decimal_places=6, help_text='A million cached input tokens. Empty: as other input.', max_digits=14, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='cached input')),
-                    ('valid_from', models.DateField(help_text='The first day, in UTC. What was used before keeps its cost.', verbose_name='valid from')),
-                    ('provider', models.ForeignKey(blank=True, help_text="Empty: any provider; tenants' own providers only where these have no price for the model.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='price_list', to='assistant.provider', verbose_name='provider')),
-                    ('tenant', models.ForeignKey(editable=False, help_text="The provider's. Empty: for all tenants.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
-                    ('cache_write', models.DecimalField(blank=True, decimal_places=6, help_text='A million input tokens that the provider writes to a cache. Empty: 1.25 times other input.', max_digits=14, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='cache writes')),
-                ],
-                options={
-                    'verbose_name_plural': 'prices',
-                    'verbose_name': 'price',
-                    'ordering': ['model', 'provider', '-valid_from'],
-                    'constraints': [models.UniqueConstraint(fields=('provider', 'model', 'valid_from'), name='one_price_a_day'), models.UniqueConstraint(condition=models.Q(('provider', None)), fields=('model', 'valid_from'), name='one_price_a_day_of_any_provider')],
-                },
-            ),
-            migrations.CreateModel(
                 name='PromptVersion',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

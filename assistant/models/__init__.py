@@ -10,7 +10,6 @@ from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.people import CustomRole, PersonSettings
-from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
@@ -36,7 +35,6 @@ __all__ = [
     "Job",
     "Membership",
     "Message",
-    "ModelPrice",
     "Passage",
     "PersonSettings",
     "PromptVariable",

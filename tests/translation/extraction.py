@@ -45,6 +45,7 @@ PANEL = (
     "assistant/contrib/mcp_servers/bundle_parts.py",
     "assistant/contrib/mcp_servers/models.py",
     "assistant/contrib/mcp_servers/services/provider_notes.py",
+    "assistant/contrib/price_list/",
     "assistant/contrib/receipts/admin/",
     "assistant/contrib/receipts/apps.py",
     "assistant/contrib/receipts/models.py",

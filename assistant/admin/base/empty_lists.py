@@ -19,7 +19,6 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "job": _("No work waits, and none has failed."),
     "membership": _("Nobody is a member yet. Add members, or invite people on a tenant's page."),
     "message": _("Nothing has been said yet."),
-    "modelprice": _("There are no prices, so answers cost nothing here. Add the prices of a model."),
     "promptvariable": _("There are no variables. Add what many prompts share, such as opening hours."),
     "promptversion": _("No prompt has been written yet. Open an assistant, and its prompt's editor."),
     "provider": _("There is no provider. Add one to have a language model answer."),

@@ -25,7 +25,7 @@ _VISIBLE_IDS = (
 )
 # The distance of models that lead to tenants by a generic foreign key: greater than of those with foreign keys alone.
 _GENERIC = MAX_HOPS + 2
-_SHARED = ("assistant.Provider", "assistant.ModelPrice")
+_SHARED = ("assistant.Provider",)
 Model = type[models.Model]
 Key = models.ForeignKey[Any, Any]
 
@@ -61,8 +61,8 @@ def _protected(model: Model) -> ProtectedTable | None:
     own = next((key for key in keys if key.related_model is Tenant), None)
     if own is not None:
         condition = f"{_quoted(own.column)} = {_VISIBLE_IDS}"
-        # All tenants may read providers and prices without a tenant, and what an optional app's model says so of. Any
-        # other row without one is the deployment's own.
+        # All tenants may read providers without a tenant, and what an optional app's model says so of. Any other row
+        # without one is the deployment's own.
         is_for_all = model._meta.label in _SHARED or getattr(model, "is_for_all_without_tenant", False)
         is_shared = own.null and is_for_all
         return ProtectedTable(model._meta.db_table, condition, is_shared)

@@ -15,7 +15,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.additions import ANNOTATIONS
 from assistant.services.assistants.prompt_values import PromptValues
-from assistant.services.assistants.provider_choice import ProviderChoice, price_column
+from assistant.services.assistants.provider_choice import ProviderChoice
 
 # Starter prompts that the chat shows.
 MAX_STARTERS = 4
@@ -34,7 +34,6 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
         published_uses_variables=Subquery(published.values("uses_variables")[:1]),
         published_id=Subquery(published.values("pk")[:1]),
         has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)),
-        listed_prices=price_column(),
         **ANNOTATIONS,
     )
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
-from django.db.models import OuterRef, Q, Subquery, TextField
-from django.db.models.functions import JSONArray
 from django.utils.translation import gettext as _
 
 from assistant.core.llm.protocol import Model
-from assistant.core.values.pricing import NO_PRICES, ListedPrice, Price, Prices, read_prices
+from assistant.core.values.pricing import NO_PRICES, ListedPrice, Prices, read_prices
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
-from assistant.models import Assistant, ModelPrice, Provider
+from assistant.models import Assistant, Provider
 from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
@@ -27,7 +23,6 @@ from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.refused_tools import digests_of, on_refused_tool
-from assistant.services.db.json_rows import JsonArrayOf
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UrlGuard
 
@@ -323,13 +318,23 @@ def describe_provider(assistant: Assistant) -> str:
     return choose_provider(assistant).sentence
 
 
-def price_column() -> Subquery:
-    """Return the annotation `listed_prices`: the rows for any provider, the deployment's, and the tenant's own."""
-    of_tenant = Q(tenant=None) | Q(tenant=OuterRef("tenant"))
-    row = JSONArray("provider_id", "model", "input", "output", "cached_input", "cache_write", "valid_from")
-    rows = ModelPrice.objects.filter(of_tenant).order_by().annotate(rows=JsonArrayOf(row))
-    # As text: most deployments have no rows, and the field's conversion from JSON would be called for None too.
-    return Subquery(rows.values("rows"), output_field=TextField())
+class ListedPrices(NamedTuple):
+    """What an optional app's list says of an assistant's provider, and of any provider."""
+
+    own: Sequence[ListedPrice] = ()
+    general: Sequence[ListedPrice] = ()
+
+
+NO_LISTED_PRICES = ListedPrices()
+_price_lists: list[Callable[[Assistant, int | None], ListedPrices]] = []
+
+
+def price_with(listed: Callable[[Assistant, int | None], ListedPrices]) -> None:
+    """Have an optional app's list say what models cost: by the assistant and the provider, None for the environment's.
+
+    The list is read with the assistant, by an annotation, since runs open without a further query.
+    """
+    _price_lists.append(listed)
 
 
 def prices_of(
@@ -337,29 +342,20 @@ def prices_of(
 ) -> Prices:
     """Return the prices of a provider's models for the runs of an assistant.
 
-    The rows of the price list for the provider come first, then those for any provider, then what the provider or the
-    environment says, `undated`. Where a tenant's own provider has a price, it comes before those for any provider.
+    What an optional app's list says of the provider comes first, then what it says of any provider, then what the
+    provider or the environment says, `undated`. Where a tenant's own provider has a price, it comes before those for
+    any provider.
 
     Args:
-        assistant: read with `price_column`.
+        assistant: as `with_prompt` has read it.
         provider_id: None for the environment's provider.
 
     Raises:
         ValueError: `undated` is not valid.
     """
-    listed: str | None = getattr(assistant, "listed_prices", None)
-    if not listed:
+    own, general = _price_lists[0](assistant, provider_id) if _price_lists else NO_LISTED_PRICES
+    if not (own or general):
         return read_prices(undated) if undated else NO_PRICES
-    rows: Sequence[Sequence[Any]] = json.loads(listed)
-    own = [_listed(row) for row in rows if row[0] is not None and row[0] == provider_id]
-    general = [_listed(row) for row in rows if row[0] is None]
     if is_tenants:
         return read_prices(undated, before=(own,), after=(general,))
     return read_prices(undated, before=(own, general))
-
-
-def _listed(row: Sequence[Any]) -> ListedPrice:
-    _, model, tokens_in, tokens_out, *of_caches, since = row
-    cached, written = (None if price is None else float(price) for price in of_caches)
-    price = Price(float(tokens_in), float(tokens_out), cached, written)
-    return ListedPrice(model, price, date.fromisoformat(since))

@@ -17,7 +17,8 @@ from django.utils import timezone
 
 from assistant.contrib.demo.seeds import added
 from assistant.contrib.demo.seeds.rows import CONVERSATIONS, PEOPLE
-from assistant.models import ApiKey, Conversation, Document, Membership, Message, ModelPrice, Run, Tenant, UsageEntry
+from assistant.contrib.price_list.models import ModelPrice
+from assistant.models import ApiKey, Conversation, Document, Membership, Message, Run, Tenant, UsageEntry
 
 pytestmark = pytest.mark.django_db
 

@@ -125,6 +125,7 @@ INSTALLED_APPS += [
     "assistant.contrib.later_results",
     "assistant.contrib.tool_search",
     "assistant.contrib.titles",
+    "assistant.contrib.price_list",
     "assistant.contrib.telemetry",
     "assistant.contrib.metrics",
     "assistant.contrib.weather",

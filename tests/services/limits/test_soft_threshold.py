@@ -9,11 +9,10 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from assistant.contrib.sub_agents.extension import DelegatingToolset, delegates_of
 from assistant.core.values.messages import Usage
-from assistant.models import Assistant, ModelPrice, Provider, Run, TenantLimits, UsageEntry
+from assistant.models import Assistant, Provider, Run, TenantLimits, UsageEntry
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.simulation import simulate
@@ -75,8 +74,8 @@ def test_another_provider_can_answer(cast: Cast, large: Provider, model: str) ->
 
 
 def test_its_prices_hold_then(cast: Cast, large: Provider) -> None:
-    small = make_provider(base_url=URL, name="Small", default_model="tiny-1")
-    ModelPrice.objects.create(provider=small, input=3, output=0, valid_from=timezone.now())
+    prices = {"tiny-1": {"input": 3, "output": 0}}
+    small = make_provider(base_url=URL, name="Small", default_model="tiny-1", prices=prices)
     soften(cast, spent=9, soft_provider=small)
     setup = begin(cast.alice.pk).setup
     assert setup is not None

@@ -8,21 +8,28 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.apps import apps
+
 from assistant.contrib.demo.seeds.added import added_seeds
-from assistant.models import ApiKey, Assistant, ModelPrice, PromptVariable, PromptVersion, Provider
+from assistant.models import ApiKey, Assistant, PromptVariable, PromptVersion, Provider
 from assistant.services.tenancy.members import KEY_PREFIX
 
 # Millionths of a token's price, in and out.
 INPUT_PRICE, OUTPUT_PRICE = 2, 8
 
 
-def prices_of(provider: Provider, model: str, now: datetime, days: int) -> list[ModelPrice]:
-    """Return unsaved prices of the model: those that its usage was priced with, and dearer ones from next month on."""
+def store_prices(provider: Provider, model: str, now: datetime, days: int) -> None:
+    """Store prices of the model, once: those that its usage was priced with, and dearer ones from next month on."""
+    if not apps.is_installed("assistant.contrib.price_list"):
+        return
+    prices = apps.get_model("assistant_price_list", "ModelPrice").objects
+    if prices.filter(provider=provider).exists():
+        return
     next_month = (now.date().replace(day=1) + timedelta(days=32)).replace(day=1)
-    return [
-        ModelPrice(provider=provider, model=model, input=INPUT_PRICE * more, output=OUTPUT_PRICE * more, valid_from=day)
-        for more, day in ((1, now.date() - timedelta(days=days)), (2, next_month))
-    ]
+    for more, day in ((1, now.date() - timedelta(days=days)), (2, next_month)):
+        prices.create(
+            provider=provider, model=model, input=INPUT_PRICE * more, output=OUTPUT_PRICE * more, valid_from=day
+        )
 
 
 def prompts_of(

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from assistant.contrib.demo.seeds.added import added_seeds
-from assistant.contrib.demo.seeds.prompts import INPUT_PRICE, OUTPUT_PRICE, prices_of, prompts_of
+from assistant.contrib.demo.seeds.prompts import INPUT_PRICE, OUTPUT_PRICE, prompts_of, store_prices
 from assistant.contrib.demo.seeds.settings import settings_of
 from assistant.models import (
     ApiKey,
@@ -28,7 +28,6 @@ from assistant.models import (
     Incident,
     Membership,
     Message,
-    ModelPrice,
     PromptVersion,
     Provider,
     Run,
@@ -88,8 +87,7 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
     provider, _ = Provider.objects.get_or_create(
         tenant=None, name="Seed", defaults={"base_url": "http://127.0.0.1:9/v1", "default_model": MODEL}
     )
-    if not ModelPrice.objects.filter(provider=provider).exists():
-        ModelPrice.objects.bulk_create(prices_of(provider, MODEL, now, days))
+    store_prices(provider, MODEL, now, days)
     with _given_times(*TIMED, *(model for seeds in added_seeds() for model in seeds.TIMED)):
         made = [_tenant(chance, index, provider, now, days) for index in range(1, tenants + 1)]
         Tenant.objects.bulk_create(made, batch_size=BATCH)

@@ -18,7 +18,8 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from assistant.admin.base.empty_lists import EMPTY_LISTS
-from assistant.models import Assistant, ModelPrice, PromptVariable
+from assistant.contrib.price_list.models import ModelPrice
+from assistant.models import Assistant, PromptVariable
 from assistant.optional_apps import own_models
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast

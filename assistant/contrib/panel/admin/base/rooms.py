@@ -55,7 +55,7 @@ ROOMS = (
     ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
-    Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
+    Room("spend", _("Spend"), ("usageentry",), "admin:spend", permission="spend"),
     Room(
         "settings",
         _("Settings"),

@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.assistants import Provider
-from assistant.models.tenants import Tenant, validate_same_tenant
+from assistant.models import Provider, Tenant
+from assistant.models.tenants import validate_same_tenant
 
 MAX_PRICE = 1_000_000
 
@@ -25,6 +25,9 @@ def _price(name: Any, **options: Any) -> models.DecimalField[Any, Any]:
 
 class ModelPrice(models.Model):
     """What a million tokens of a model cost from a day on, until a later row of the same provider and model."""
+
+    # Row-level security lets all tenants read the prices without a tenant.
+    is_for_all_without_tenant = True
 
     tenant = models.ForeignKey(
         Tenant,

@@ -8,9 +8,10 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
+from assistant.contrib.price_list.models import ModelPrice
 from assistant.contrib.sub_agents.extension import delegates_of
 from assistant.core.values.messages import Usage
-from assistant.models import Assistant, AuditEntry, ModelPrice, Provider, Run, UsageEntry
+from assistant.models import Assistant, AuditEntry, Provider, Run, UsageEntry
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_frame import pick
@@ -145,10 +146,10 @@ def form(**changes: object) -> dict[str, object]:
 
 def test_operators_edit_the_list_and_each_change_is_audited(cast: Cast) -> None:
     root = signed_in(cast.root)
-    assert root.post("/admin/assistant/modelprice/add/", form()).status_code == 302
+    assert root.post("/admin/assistant_price_list/modelprice/add/", form()).status_code == 302
     row = ModelPrice.objects.get()
-    assert root.post(f"/admin/assistant/modelprice/{row.pk}/change/", form(input="3")).status_code == 302
-    assert root.post(f"/admin/assistant/modelprice/{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert root.post(f"/admin/assistant_price_list/modelprice/{row.pk}/change/", form(input="3")).status_code == 302
+    assert root.post(f"/admin/assistant_price_list/modelprice/{row.pk}/delete/", {"post": "yes"}).status_code == 302
     entries = list(AuditEntry.objects.order_by("pk").values_list("action", "details"))
     assert [action for action, _ in entries] == ["modelprice.add", "modelprice.change", "modelprice.delete"]
     assert entries[1][1]["values"]["input"] == ["2.000000", "3"]
@@ -158,7 +159,7 @@ def test_a_price_belongs_to_the_tenant_of_its_provider(cast: Cast) -> None:
     root = signed_in(cast.root)
     for tenant in (cast.acme, None):
         provider = make_provider(tenant, base_url=URL)
-        assert root.post("/admin/assistant/modelprice/add/", form(provider=provider.pk)).status_code == 302
+        assert root.post("/admin/assistant_price_list/modelprice/add/", form(provider=provider.pk)).status_code == 302
         assert ModelPrice.objects.get(provider=provider).tenant == tenant
 
 
@@ -168,13 +169,13 @@ def test_a_picked_tenant_hides_the_prices_of_other_tenants_providers_only(cast: 
     price("of-globex", 1, provider=make_provider(cast.globex, base_url=URL))
     root = signed_in(cast.root)
     pick(root, "acme")
-    page = root.get("/admin/assistant/modelprice/").content.decode()
+    page = root.get("/admin/assistant_price_list/modelprice/").content.decode()
     assert ["for-all" in page, "of-acme" in page, "of-globex" in page] == [True, True, False]
 
 
 @pytest.mark.parametrize("changes", [{"input": "-1"}, {"model": ""}, {"output": "1000001"}, {"valid_from": "soon"}])
 def test_a_price_that_is_none_is_refused(cast: Cast, changes: dict[str, object]) -> None:
-    page = signed_in(cast.root).post("/admin/assistant/modelprice/add/", form(**changes))
+    page = signed_in(cast.root).post("/admin/assistant_price_list/modelprice/add/", form(**changes))
     assert page.status_code == 200
     assert not ModelPrice.objects.exists()
 
@@ -182,10 +183,10 @@ def test_a_price_that_is_none_is_refused(cast: Cast, changes: dict[str, object])
 def test_only_operators_see_the_list(cast: Cast) -> None:
     row = price("gpt", 1, provider=make_provider(cast.acme, base_url=URL))
     for client, status in ((signed_in(cast.amy), 403), (signed_in(cast.greta), 403), (signed_in(cast.alice), 302)):
-        assert client.get("/admin/assistant/modelprice/").status_code == status
-        assert client.get(f"/admin/assistant/modelprice/{row.pk}/change/").status_code in {302, 403}
-        assert client.post("/admin/assistant/modelprice/add/", form()).status_code == status
+        assert client.get("/admin/assistant_price_list/modelprice/").status_code == status
+        assert client.get(f"/admin/assistant_price_list/modelprice/{row.pk}/change/").status_code in {302, 403}
+        assert client.post("/admin/assistant_price_list/modelprice/add/", form()).status_code == status
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(cast.root)
-    assert strict.post("/admin/assistant/modelprice/add/", form()).status_code == 403
+    assert strict.post("/admin/assistant_price_list/modelprice/add/", form()).status_code == 403
     assert ModelPrice.objects.count() == 1

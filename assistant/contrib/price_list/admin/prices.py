@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from assistant.admin.base.merging import MergingForm
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_list, is_operator, picked_tenant_id
-from assistant.models import ModelPrice
+from assistant.contrib.price_list.models import ModelPrice
 
 
 class PriceForm(MergingForm):
