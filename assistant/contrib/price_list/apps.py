@@ -11,9 +11,8 @@ class PriceListConfig(OptionalApp):
     verbose_name = "Assistant: price list"
 
     def register(self) -> None:
-        from assistant.contrib.price_list.listed_prices import COLUMN, listed_prices, price_column
-        from assistant.services.assistants.additions import ANNOTATIONS
-        from assistant.services.assistants.provider_choice import price_with
+        from assistant.contrib.price_list.column import COLUMN, price_column
+        from assistant.services.assistants.additions import ANNOTATIONS, price_with
 
         ANNOTATIONS[COLUMN] = price_column()
-        price_with(listed_prices)
+        price_with("assistant.contrib.price_list.listed_prices.listed_prices")

@@ -1,11 +1,17 @@
-"""What optional apps add to assistants: conditions of their rows, and rows of their own models on their pages."""
+"""What optional apps add to assistants: conditions of their rows, rows of their own models on their pages, and prices."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from django.db.models.expressions import BaseExpression
+
+    from assistant.core.values.pricing import ListedPrice
+    from assistant.models import Assistant
 
 # What is read with each assistant that answers: expressions of its row, by name.
 ANNOTATIONS: dict[str, BaseExpression] = {}
@@ -20,3 +26,32 @@ def add_inline(inline: str) -> None:
         inline: its dotted name.
     """
     INLINES.append(inline)
+
+
+class ListedPrices(NamedTuple):
+    """What an optional app's list says of an assistant's provider, and of any provider."""
+
+    own: Sequence[ListedPrice] = ()
+    general: Sequence[ListedPrice] = ()
+
+
+_price_lists: list[str] = []
+
+
+def price_with(listed: str) -> None:
+    """Have an optional app's list say what models cost.
+
+    Args:
+        listed: the dotted name of a function of an assistant and the primary key of the provider, None for the
+            environment's, which returns `ListedPrices`. It reads what an annotation holds, since runs open without a
+            further query.
+    """
+    _price_lists.append(listed)
+
+
+def listed_prices(assistant: Assistant, provider_id: int | None) -> ListedPrices:
+    """Return what the list of an optional app says; nothing without one."""
+    for listed in _price_lists:
+        found: ListedPrices = import_string(listed)(assistant, provider_id)
+        return found
+    return ListedPrices()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from assistant.core.llm.protocol import Model
-from assistant.core.values.pricing import NO_PRICES, ListedPrice, Prices, read_prices
+from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.models import Assistant, Provider
 from assistant.providers import FORMATS, model_class
@@ -22,6 +22,7 @@ from assistant.providers.openai_wire.request_body import InvalidExtraBody, check
 from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel
+from assistant.services.assistants.additions import listed_prices
 from assistant.services.assistants.refused_tools import digests_of, on_refused_tool
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -318,25 +319,6 @@ def describe_provider(assistant: Assistant) -> str:
     return choose_provider(assistant).sentence
 
 
-class ListedPrices(NamedTuple):
-    """What an optional app's list says of an assistant's provider, and of any provider."""
-
-    own: Sequence[ListedPrice] = ()
-    general: Sequence[ListedPrice] = ()
-
-
-NO_LISTED_PRICES = ListedPrices()
-_price_lists: list[Callable[[Assistant, int | None], ListedPrices]] = []
-
-
-def price_with(listed: Callable[[Assistant, int | None], ListedPrices]) -> None:
-    """Have an optional app's list say what models cost: by the assistant and the provider, None for the environment's.
-
-    The list is read with the assistant, by an annotation, since runs open without a further query.
-    """
-    _price_lists.append(listed)
-
-
 def prices_of(
     undated: object, assistant: Assistant, *, provider_id: int | None = None, is_tenants: bool = False
 ) -> Prices:
@@ -353,7 +335,7 @@ def prices_of(
     Raises:
         ValueError: `undated` is not valid.
     """
-    own, general = _price_lists[0](assistant, provider_id) if _price_lists else NO_LISTED_PRICES
+    own, general = listed_prices(assistant, provider_id)
     if not (own or general):
         return read_prices(undated) if undated else NO_PRICES
     if is_tenants:

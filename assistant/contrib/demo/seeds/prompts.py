@@ -23,7 +23,7 @@ def store_prices(provider: Provider, model: str, now: datetime, days: int) -> No
     if not apps.is_installed("assistant.contrib.price_list"):
         return
     prices = apps.get_model("assistant_price_list", "ModelPrice").objects
-    if prices.filter(provider=provider).exists():
+    if prices.filter(tenant=None, provider=provider).exists():
         return
     next_month = (now.date().replace(day=1) + timedelta(days=32)).replace(day=1)
     for more, day in ((1, now.date() - timedelta(days=days)), (2, next_month)):
