@@ -9,13 +9,13 @@ from __future__ import annotations
 from tests.ways.counting import Counts
 
 CORE = {
-    "handshake": Counts(files=36, functions=103, moves=91),
-    "message with a tool": Counts(files=97, functions=383, moves=300),
-    "approval asked": Counts(files=98, functions=369, moves=285),
-    "approval answered": Counts(files=109, functions=395, moves=323),
-    "upload": Counts(files=51, functions=145, moves=116),
-    "REST list": Counts(files=43, functions=104, moves=73),
-    "ChatClient": Counts(files=36, functions=169, moves=142),
+    "handshake": Counts(files=34, functions=99, moves=85),
+    "message with a tool": Counts(files=94, functions=369, moves=288),
+    "approval asked": Counts(files=95, functions=357, moves=273),
+    "approval answered": Counts(files=104, functions=378, moves=308),
+    "upload": Counts(files=47, functions=142, moves=110),
+    "REST list": Counts(files=39, functions=101, moves=67),
+    "ChatClient": Counts(files=36, functions=167, moves=138),
 }
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),

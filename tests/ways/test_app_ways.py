@@ -13,6 +13,6 @@ pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 
 def test_no_way_grows(tmp_path: Path) -> None:
-    reports = walked("app_walks.py", tmp_path)
+    reports = walked("app_walks.py", tmp_path, apps="rest")
     print(table(reports))
     assert not grown(WITH_APPS, reports)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    return walked("walks.py", tmp_path_factory.mktemp("ways"))
+    return walked("walks.py", tmp_path_factory.mktemp("ways"), apps="core")
 
 
 def test_no_way_grows(reports: dict[str, Report]) -> None:

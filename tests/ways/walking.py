@@ -16,8 +16,12 @@ from tests.ways.counting import Counts
 Report = Mapping[str, Any]
 
 
-def walked(walks: str, folder: Path) -> dict[str, Report]:
-    """Return what each way of a module beside this one enters, by its name."""
+def walked(walks: str, folder: Path, *, apps: str) -> dict[str, Report]:
+    """Return what each way of a module beside this one enters, by its name.
+
+    Args:
+        apps: "core" for the core alone, "rest" for the site with all optional apps.
+    """
     module = Path(__file__).parent / walks
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", str(module)]
     # The watch of the loop is no part of a way, and comes between.
@@ -25,7 +29,7 @@ def walked(walks: str, folder: Path) -> dict[str, Report]:
     inner = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RECORD_"))}
     done = subprocess.run(
         command,
-        env={**inner, "WAYS": str(folder), "ASSISTANT_LOOP_WATCH": "false"},
+        env={**inner, "WAYS": str(folder), "ASSISTANT_LOOP_WATCH": "false", "TEST_APPS": apps},
         capture_output=True,
         text=True,
         timeout=600,

@@ -1,4 +1,4 @@
-"""What optional apps add to assistants: conditions of their rows, rows of their own models on their pages, and prices."""
+"""What optional apps add to assistants: conditions of their rows, rows of their models on their pages, and prices."""
 
 from __future__ import annotations
 

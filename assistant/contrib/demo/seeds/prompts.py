@@ -22,14 +22,13 @@ def store_prices(provider: Provider, model: str, now: datetime, days: int) -> No
     """Store prices of the model, once: those that its usage was priced with, and dearer ones from next month on."""
     if not apps.is_installed("assistant.contrib.price_list"):
         return
-    prices = apps.get_model("assistant_price_list", "ModelPrice").objects
-    if prices.filter(tenant=None, provider=provider).exists():
+    price = apps.get_model("assistant_price_list", "ModelPrice")
+    if price.objects.filter(tenant=None, provider=provider).exists():
         return
     next_month = (now.date().replace(day=1) + timedelta(days=32)).replace(day=1)
     for more, day in ((1, now.date() - timedelta(days=days)), (2, next_month)):
-        prices.create(
-            provider=provider, model=model, input=INPUT_PRICE * more, output=OUTPUT_PRICE * more, valid_from=day
-        )
+        costs = {"input": INPUT_PRICE * more, "output": OUTPUT_PRICE * more}
+        price.objects.create(tenant=None, provider=provider, model=model, valid_from=day, **costs)
 
 
 def prompts_of(
