@@ -66,7 +66,8 @@ async def test_what_is_said_goes_to_the_cursor_and_is_not_sent(alice_browser: Vi
     await expect(note).to_be_hidden()
     await expect(questions(page)).to_have_count(0)
     await page.reload()
-    await page.get_by_role("button", name="Dictate", exact=True).click()  # it was agreed to
+    await button.click()  # it was agreed to
+    await expect(button).to_have_attribute("aria-pressed", "true")
     assert await page.evaluate("ear.isOn && ear.lang.startsWith('en')")
 
 
@@ -75,6 +76,7 @@ async def test_why_it_failed_is_said_and_sending_ends_it(alice_browser: Visitor,
     page = await opened(alice_browser, f"localStorage.setItem('dictation', 'yes');{SPEECH}")
     button = page.get_by_role("button", name="Dictate", exact=True)
     await button.click()
+    await expect(button).to_have_attribute("aria-pressed", "true")
     await page.evaluate("ear.onerror({ error: 'not-allowed' }); ear.onend()")
     await expect(page.locator(".dictation-note")).to_have_text("The browser does not allow the microphone here.")
     await button.click()

@@ -2,7 +2,6 @@
 
 import { make } from "../js/elements.js";
 import { gettext } from "../js/i18n.js";
-import { addStyles } from "../js/styles.js";
 
 const canListen = Boolean(globalThis.SpeechRecognition ?? globalThis.webkitSpeechRecognition);
 const MICROPHONE = "M12 3.5a2.8 2.8 0 0 0-2.8 2.8v5a2.8 2.8 0 0 0 5.6 0v-5A2.8 2.8 0 0 0 12 3.5M5.8 11.3a6.2 6.2 0 0 0 12.4 0M12 17.5v3";
@@ -29,7 +28,8 @@ export default class Dictation {
     };
     const button = make("button.icon-button.dictate", { type: "button", title: label, "aria-label": label, "aria-pressed": "false", onclick: press }, microphone());
     this.element.append(note, button);
-    Promise.resolve().then(() => addStyles(this.element.getRootNode(), new URL("./dictation.css", import.meta.url).href));
+    // Its parts are the box's own; the other styles come with what listens.
+    if (canListen) this.element.style.display = "contents";
   }
 
   /** Nothing: what was said is the message's own text. */

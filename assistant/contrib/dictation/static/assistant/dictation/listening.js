@@ -3,6 +3,7 @@
 
 import { make } from "../js/elements.js";
 import { gettext, locale } from "../js/i18n.js";
+import { addStyles } from "../js/styles.js";
 
 const Recognition = globalThis.SpeechRecognition ?? globalThis.webkitSpeechRecognition;
 const STORED = "dictation"; // in the browser's storage, once it was agreed to
@@ -41,6 +42,7 @@ export class Listening {
       this.#stop();
     }, { signal, capture: true });
     signal.addEventListener("abort", () => this.#stop());
+    addStyles(button.getRootNode(), new URL("./dictation.css", import.meta.url).href);
   }
 
   /** Begin, or end what goes on. */
