@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, register
 def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about models and columns that are not offered, and why."""
     from assistant.contrib.data.knowledge_sources import declared_sources
+    from assistant.contrib.data.services.managers import gives_nothing
     from assistant.contrib.data.services.plans import plans
     from assistant.contrib.data.services.structure import exposed_views
 
@@ -23,6 +24,15 @@ def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             checks.Warning(f"{plan.label}.{column.name} is not offered: {column.reason}.", id="assistant_data.W002")
             for column in plan.left_out
         ]
+        manager = getattr(plan.model, plan.exposure.manager) if plan.exposure.manager else plan.model._default_manager
+        if not plan.problem and gives_nothing(manager):
+            found.append(
+                checks.Warning(
+                    f"Nobody finds rows of {plan.label}: without a request, its manager {manager.name} gives none.",
+                    hint="expose(..., manager=...) names another; the tenant's path narrows what it gives.",
+                    id="assistant_data.W004",
+                )
+            )
     for view in exposed_views():
         if view.problem:
             found.append(checks.Warning(f"{view.label} is not offered: {view.problem}.", id="assistant_data.W001"))

@@ -13,6 +13,7 @@ from assistant.contrib.data.exposing import Exposure
 from assistant.contrib.data.services.init.candidates import Candidate, Members, admin_flag, role_field
 from assistant.contrib.data.services.init.exposures import Proposed
 from assistant.contrib.data.services.init.project import Project, celery_broker
+from assistant.contrib.data.services.managers import usable_manager
 from assistant.contrib.data.services.plans import plan_of
 
 BEGIN = "# Written by `manage.py assistant_init`, which takes it back with --undo."
@@ -162,18 +163,18 @@ def _member_lines(members: Members | None) -> Iterator[str]:
     if members.kind == "many":
         people = f"row.{members.user_field}.all()"
         if members.tenant_field:
-            people = f"get_user_model().{_manager(get_user_model())}.filter({members.tenant_field}=row)"
+            people = f"get_user_model().{usable_manager(get_user_model())}.filter({members.tenant_field}=row)"
         yield f"        for user in {people}:"
         yield '            yield user, "member"'
         return
     if members.kind == "user":
-        query = f"get_user_model().{_manager(members.model)}.filter({members.tenant_field}=row)"
+        query = f"get_user_model().{usable_manager(members.model)}.filter({members.tenant_field}=row)"
         yield f"        for user in {query}:"
         yield f"            yield user, {_role('user', members.model)}"
         return
     active = next((name for name in _ACTIVE if _has(members.model, name, models.BooleanField)), "")
     conditions = f"{members.tenant_field}=row" + (f", {active}=True" if active else "")
-    yield f"        memberships = {members.model.__name__}.{_manager(members.model)}.filter({conditions})"
+    yield f"        memberships = {members.model.__name__}.{usable_manager(members.model)}.filter({conditions})"
     yield f'        for membership in memberships.select_related("{members.user_field}"):'
     is_optional = members.model._meta.get_field(members.user_field).null
     if is_optional:
@@ -241,10 +242,6 @@ def _keys_to(model: Any, target: Any) -> int:
     return sum(field.related_model is target for field in model._meta.concrete_fields)
 
 
-def _manager(model: Any) -> str:
-    return str(model._default_manager.name)
-
-
 def _expose_lines(one: Proposed) -> Iterator[str]:
     if one.left_out:
         yield f"# Left out of {one.label}: {'; '.join(one.left_out)}."
@@ -252,6 +249,8 @@ def _expose_lines(one: Proposed) -> Iterator[str]:
     yield f"    {one.model.__name__},"
     yield from _list_lines("    fields=[", one.fields, "    ],")
     yield from _list_lines("    personal=[", one.personal, "    ],")
+    if (name := usable_manager(one.model)) != one.model._default_manager.name:
+        yield f'    manager="{name}",'
     yield ")"
 
 
