@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.browser.conftest import ARGUMENTS, chromium
 
+# Milliseconds: with a debug toolbar on a busy machine a page is slow.
+PATIENCE = 300_000
 QUESTION = "Which invoices are there?"
 # The pages of the host's admin that are looked at, below its own address.
 ADMIN = (
@@ -66,11 +68,11 @@ def _chat(page: Page, url: str, mount: str) -> None:
     page.locator("input[type=file]").first.set_input_files(
         {"name": "note.txt", "mimeType": "text/plain", "buffer": b"Half past nine"}
     )
-    expect(page.locator("body")).to_contain_text("is ready to be sent", timeout=60_000)
+    expect(page.locator("body")).to_contain_text("is ready to be sent", timeout=PATIENCE)
     _ask(page, QUESTION)
     # A file may say what a tool should do, so a person decides.
-    page.get_by_role("button", name="Approve").click(timeout=60_000)
-    expect(page.locator("body")).to_contain_text("10.50", timeout=60_000)
+    page.get_by_role("button", name="Approve").click(timeout=PATIENCE)
+    expect(page.locator("body")).to_contain_text("10.50", timeout=PATIENCE)
 
 
 def _widget(page: Page, url: str, mount: str) -> None:
@@ -78,9 +80,9 @@ def _widget(page: Page, url: str, mount: str) -> None:
     # of the front page: what the project loads there is its own matter.
     page.goto(f"{url}/static/assistant/widget.js")
     page.set_content(WIDGET % mount)
-    page.get_by_role("button", name="Open the assistant").click(timeout=60_000)
+    page.get_by_role("button", name="Open the assistant").click(timeout=PATIENCE)
     _ask(page, QUESTION)
-    expect(page.locator("tenant-assistant")).to_contain_text("10.50", timeout=60_000)
+    expect(page.locator("tenant-assistant")).to_contain_text("10.50", timeout=PATIENCE)
 
 
 def _ask(page: Page, text: str) -> None:

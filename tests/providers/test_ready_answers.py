@@ -71,6 +71,8 @@ def test_passages_in_another_language_are_quoted_and_not_translated() -> None:
     told = ready_answer(asked("Was ist das Rückgaberecht bei Kletterseilen?", {"results": [ROPES], "note": ""}))
     assert told == f"{NOT_TRANSLATED}\n\n> **What cannot be returned**: Ropes that have left the sealed bag. [3.5]"
     assert ready_answer(asked("Can I return a rope that left the bag?", {"results": [ROPES]})) == ""
+    # Words of the heading are the documents' language, too.
+    assert ready_answer(asked("What cannot I bring?", {"results": [ROPES | {"text": "Gas."}]})) == ""
 
 
 def test_what_may_not_answer_a_question_is_quoted_as_such_and_nothing_is_told_as_nothing() -> None:

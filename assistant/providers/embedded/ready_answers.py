@@ -22,7 +22,7 @@ MIN_SHARED = 0.2
 # How the note of a search begins that found nothing, or nothing that surely answers.
 NOTHING, WEAK = "No document", "Weak evidence"
 NOT_SURE = "I do not know whether one of these passages answers it:"
-NOT_TRANSLATED = "I cannot translate what the documents say. These passages fit best:"
+NOT_TRANSLATED = "I cannot say this in words of my own. These passages fit best:"
 _WORDS = re.compile(r"[^\W\d_]+")
 _MARKS = str.maketrans({"|": "\\|", "\n": " ", "\r": " "})
 
@@ -76,7 +76,8 @@ def _quoted(passages: Any, note: str, question: str) -> str:
     if not passages:
         return note.partition(". ")[0] + "." if note.startswith(NOTHING) else ""
     asked = set(_WORDS.findall(question.lower()))
-    written = set(_WORDS.findall(" ".join(passage["text"] for passage in passages).lower()))
+    texts = (f"{passage.get('source')} {passage.get('heading')} {passage['text']}" for passage in passages)
+    written = set(_WORDS.findall(" ".join(texts).lower()))
     if len(asked & written) >= MIN_SHARED * len(asked):
         return ""
     lead = NOT_SURE if note.startswith(WEAK) else NOT_TRANSLATED
