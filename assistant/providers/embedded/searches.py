@@ -56,7 +56,7 @@ def _searches(tool: Tool) -> bool:
     """Whether the tool takes wordings alone, as a search of documents does."""
     if not tool.read_only or not tool.examples or not takes_free_text(tool.parameters):
         return False
-    return tool.parameters["properties"][tool.parameters["required"][0]].get("type") == "array"
+    return bool(tool.parameters["properties"][tool.parameters["required"][0]].get("type") == "array")
 
 
 def _arguments(tool: Tool, others: Mapping[str, Any], wordings: Sequence[str]) -> str:

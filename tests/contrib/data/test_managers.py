@@ -33,7 +33,7 @@ class Unbound:
             manager.model = Conversation
         self._meta = self
         self.managers = [*managers.values()]
-        self._default_manager = self.managers[0]
+        self.default_manager = self.managers[0]
 
 
 def test_a_manager_without_rows_or_that_fails_gives_nothing() -> None:

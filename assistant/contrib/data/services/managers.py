@@ -19,7 +19,7 @@ def gives_nothing(manager: Manager[Any]) -> bool:
 
 def usable_manager(model: Any) -> str:
     """Return the name of the model's default manager, or of a plain one if that gives nothing without a request."""
-    default = model._default_manager
+    default = model._meta.default_manager
     if not gives_nothing(default):
         return str(default.name)
     plain = (manager.name for manager in model._meta.managers if type(manager).get_queryset is _PLAIN)
