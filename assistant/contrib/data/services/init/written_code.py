@@ -249,7 +249,7 @@ def _expose_lines(one: Proposed) -> Iterator[str]:
     yield f"    {one.model.__name__},"
     yield from _list_lines("    fields=[", one.fields, "    ],")
     yield from _list_lines("    personal=[", one.personal, "    ],")
-    if (name := usable_manager(one.model)) != one.model._default_manager.name:
+    if (name := usable_manager(one.model)) != one.model._meta.default_manager.name:
         yield f'    manager="{name}",'
     yield ")"
 
