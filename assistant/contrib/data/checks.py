@@ -24,7 +24,8 @@ def exposed_models(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             checks.Warning(f"{plan.label}.{column.name} is not offered: {column.reason}.", id="assistant_data.W002")
             for column in plan.left_out
         ]
-        manager = getattr(plan.model, plan.exposure.manager) if plan.exposure.manager else plan.model._meta.default_manager
+        name = plan.exposure.manager or plan.model._meta.default_manager.name
+        manager = getattr(plan.model, name)
         if not plan.problem and gives_nothing(manager):
             found.append(
                 checks.Warning(
