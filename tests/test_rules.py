@@ -90,7 +90,6 @@ ALLOWED = {
     (QUERY, "assistant/contrib/deploy/site.py:_tenants"): ALL_TENANTS,
     (QUERY, "assistant/hosting.py:_follow_many_to_many.receive"): "the host project's own tenants",
     (QUERY, "assistant/hosting.py:_sync_if_exists"): "the host project's own tenants",
-    (QUERY, "assistant/contrib/data/services/init/written_code.py:_manager"): "the name of a manager, without a query",
     (QUERY, "assistant/hosting.py:_tenants_of_people"): "of the people of a membership that the host project saved",
     (QUERY, "assistant/hosting.py:_delete_tenant"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:host_scope"): "a tenant that the host project's code names",

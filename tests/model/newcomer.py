@@ -17,7 +17,7 @@ Verdict = Literal["right", "honest", "false"]
 # An answer that is none, and says so.
 _HONEST = re.compile(
     r"(do not|don't|cannot|can't|could not|couldn't|unable|am not able|isn't available|no information|not (know|found)|"
-    r"found nothing|not mentioned|not specified|doesn't say|does not say|weiß ich nicht|nicht gefunden|"
+    r"found nothing|no document|not mentioned|not specified|doesn't say|does not say|weiß ich nicht|nicht gefunden|"
     r"keine Information|kann ich nicht|need (your|an) approval)",
     re.IGNORECASE,
 )
