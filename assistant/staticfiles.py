@@ -21,9 +21,15 @@ COMPRESSED_TYPES = ("text/", "application/json", "image/svg+xml")
 CACHE_CONTROL = "max-age=60, public"
 # Of addresses that change with the file's content.
 IMMUTABLE = "max-age=31536000, public, immutable"
-_gzip = GZipMiddleware(lambda request: HttpResponse())
-# Random bytes hide how long what is secret in a page is; a file has nothing secret.
-_gzip.max_random_bytes = 0
+
+
+class _Packing(GZipMiddleware):
+    """Packs files without the random bytes that hide how long a page's secrets are: a file has none."""
+
+    max_random_bytes = 0
+
+
+_gzip = _Packing(lambda request: HttpResponse())
 
 
 class StaticFiles(ASGIStaticFilesHandler):

@@ -47,8 +47,8 @@ def recipients_of(tenant: Tenant) -> list[Recipient]:
 
     def add(choice: ProviderChoice, assistant: Assistant, *, is_fallback: bool) -> None:
         key = (choice.name, choice.model, choice.base_url, choice.wire_format)
-        entry = used.setdefault(key, (choice, [], []))
-        entry[2 if is_fallback else 1].append(assistant.name)
+        _, own, others = used.setdefault(key, (choice, [], []))
+        (others if is_fallback else own).append(assistant.name)
 
     for assistant in rows:
         choice = choose_provider(assistant)
@@ -76,5 +76,5 @@ def _recipient(choice: ProviderChoice, own: list[str], others: list[str]) -> Rec
 def kept_for(tenant: Tenant) -> list[tuple[str, int | None]]:
     """Return for how many days each kind of record is kept here, None for as long as the tenant exists; one query."""
     own = Retention.objects.filter(tenant=tenant).first()
-    kinds = [kind for kind in KINDS if kind != "deliveries"]
-    return [(str(Retention._meta.get_field(kind).verbose_name), effective(own, kind)) for kind in kinds]
+    names = {column.name: str(column.verbose_name) for column in Retention._meta.fields}
+    return [(names[kind], effective(own, kind)) for kind in KINDS if kind != "deliveries"]
