@@ -22,6 +22,7 @@ from tests.live import Server, serve
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 PERSON = "ada@acme.example"
+FORMULA = "=1+2"  # a customer of the shop is called so
 BY_NUMBER = {"order_by": "number"}
 BY_STATUS = {"measure": "sum", "of": "total", "group_by": ["status"]}
 
@@ -140,6 +141,41 @@ async def test_a_table_sorts_is_copied_and_goes_to_csv(ada: Visitor, model: Fake
     table = list(csv.reader(Path(saved).read_text(encoding="utf-8-sig").splitlines()))
     assert len(table) == 12
     await expect(page.locator(".data-note")).to_contain_text("11 rows were saved.")
+
+
+async def test_what_is_copied_is_no_formula(ada: Visitor, model: FakeProvider) -> None:
+    page = await chat(ada)
+    await asked(page, model, "find_customers", {})
+    await page.locator(".data-actions").get_by_role("button", name="Copy").click()
+    await expect(page.locator(".data-actions").get_by_role("button", name="Copied")).to_be_visible()
+    lines = str(await page.evaluate("navigator.clipboard.readText()")).splitlines()
+    assert f"'{FORMULA}" in [line.split("\t")[0] for line in lines]
+    assert FORMULA not in [line.split("\t")[0] for line in lines]
+
+
+async def test_a_chart_of_few_rows_counts_in_whole_numbers(ada: Visitor, model: FakeProvider) -> None:
+    page = await chat(ada)
+    await asked(page, model, "summarise_customers", {"measure": "count", "group_by": ["country__code"]})
+    await expect(page.locator(".data-chart .grid + .tick, .data-chart .axis + .tick")).to_have_text(["0", "1", "2"])
+
+
+async def test_a_table_in_the_widget_has_cells_of_numbers_on_a_phone_too(ada: Visitor, model: FakeProvider) -> None:
+    page = await chat(ada)
+    await asked(page, model, "find_orders", {"where": {"number": {"is": 103}}})
+    address = await page.locator(".data-card").get_by_role("link").get_attribute("href")
+    await page.set_viewport_size({"width": 390, "height": 800})
+    await page.goto(f"{ada.origin}{address}")
+    widget = page.locator("tenant-assistant")
+    await widget.get_by_role("button").first.click()
+    model.call("find_orders", BY_NUMBER)
+    model.reply("There they are.")
+    await widget.locator("textarea").fill("Which?")
+    await widget.locator("textarea").press("Enter")
+    cells = widget.locator(".data-table tbody tr > :nth-child(2)")
+    await expect(cells).to_have_count(11)
+    await expect(cells.first).to_have_css("display", "table-cell")
+    await expect(cells.first).to_have_css("text-align", "end")
+    await expect(widget.locator(".data-table th").nth(1)).to_have_css("display", "table-cell")
 
 
 async def test_a_chart_tells_its_values_to_keys_and_pointers(ada: Visitor, model: FakeProvider) -> None:

@@ -17,13 +17,15 @@ function draw(name, attributes, ...children) {
   return made;
 }
 
-/** Return round numbers from at most 0 to the largest value, or from the smallest. */
+/** Return round numbers from at most 0 to the largest value, or from the smallest; whole ones for whole values. */
 function ticksOf(values) {
   const low = Math.min(0, ...values);
   const high = Math.max(0, ...values);
   const rough = (high - low || 1) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999);
+  const isWhole = values.every(Number.isInteger);
+  const steps = [1, 2, 2.5, 5, 10].map((one) => one * power).filter((one) => one >= rough * 0.999);
+  const step = (isWhole && steps.find(Number.isInteger)) || (isWhole ? 1 : steps[0]);
   const first = Math.floor(low / step);
   const last = Math.ceil(high / step);
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
@@ -49,7 +51,7 @@ export function chart(points, { title, isLine }) {
 
 function drawn(points, title, isLine, width) {
   const ticks = ticksOf(points.map(({ value }) => value));
-  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
   const labels = ticks.map((tick) => short.format(tick));
   const left = Math.max(...labels.map(({ length }) => length)) * LETTER + 12;
   const [low, high] = [ticks[0], ticks.at(-1)];

@@ -16,6 +16,8 @@ const MEASURES = {
   maximum: gettext("Maximum"),
 };
 
+// As `cell` of csv_rows.py: spreadsheets take a pasted text that begins so for a formula.
+const FORMULA = /^\s*[=+\-@\t\r|]/;
 const isNumber = (value) => /^[+-]?\d+(\.\d+)?$/.test(String(value));
 
 /** Return a value in the reader's language; times in the tenant's zone. */
@@ -54,14 +56,14 @@ function table(columns, rows, { zone, announce, first }) {
     body.replaceChildren(
       ...order.map((index) => make("tr", {}, ...rows[index].map((value, place) => {
         const isHead = place === 0 && first;
-        const cell = make(isHead ? "th" : "td", { class: columns[place].kind === "number" ? "number" : "", ...(isHead ? { scope: "row" } : {}) });
+        const cell = make(isHead ? "th" : "td", { class: columns[place].kind === "number" ? "data-number" : "", ...(isHead ? { scope: "row" } : {}) });
         cell.append(isHead ? first(index) : make("bdi", {}, text(value, columns[place])));
         return cell;
       }))),
     );
   };
   const heads = columns.map(({ title, kind }, place) => {
-    const head = make("th", { scope: "col", class: kind === "number" ? "number" : "", "aria-sort": "none" });
+    const head = make("th", { scope: "col", class: kind === "number" ? "data-number" : "", "aria-sort": "none" });
     const sort = () => {
       const isUp = head.getAttribute("aria-sort") !== "ascending";
       for (const other of heads) other.setAttribute("aria-sort", "none");
@@ -74,7 +76,8 @@ function table(columns, rows, { zone, announce, first }) {
     return head;
   });
   draw();
-  const lines = () => [columns.map(({ title }) => title), ...order.map((index) => rows[index].map((value, place) => text(value, columns[place])))];
+  const harmless = (shown, { kind }) => (kind !== "number" && FORMULA.test(shown) && !isNumber(shown) ? `'${shown}` : shown);
+  const lines = () => [columns.map(({ title }) => title), ...order.map((index) => rows[index].map((value, place) => harmless(text(value, columns[place]), columns[place])))];
   const plain = () => lines().map((line) => line.map((one) => one.replace(/[\t\n]+/g, " ")).join("\t")).join("\n");
   return { element: make("div.data-table", { tabIndex: 0, role: "region", "aria-label": gettext("Table") }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body)), plain };
 }
