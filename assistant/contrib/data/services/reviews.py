@@ -62,11 +62,37 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
             sentence = _("%(model)s is new.") if old is None else _("%(model)s is no longer there.")
             told.append(sentence % {"model": label})
             continue
-        for name in sorted({*old, *new}):
-            if old.get(name) != new.get(name):
-                values = {"model": label, "what": name, "before": _text(old.get(name)), "now": _text(new.get(name))}
-                told.append(_("%(model)s, %(what)s: %(before)s → %(now)s") % values)
+        heads = _heads()
+        told.extend(
+            f"{label}, {heads.get(name, name)}: {_change(old.get(name), new.get(name))}"
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        )
     return told
+
+
+def _heads() -> dict[str, str]:
+    """Return what the page calls the parts of the reach."""
+    return {
+        "tools": _("Tools"),
+        "problem": _("Not offered"),
+        "path": _("Path to the tenant"),
+        "fields": _("Columns"),
+        "filters": _("Found by"),
+        "personal": _("Personal"),
+        "left_out": _("Left out"),
+        "not_named": _("Not named"),
+        "rules": _("Rules"),
+    }
+
+
+def _change(old: Any, new: Any) -> str:
+    """Return a change in words: of two lists what came and what went, unless only their order is another."""
+    if isinstance(old, list) and isinstance(new, list):
+        parts = [f"+ {one}" for one in new if one not in old] + [f"− {one}" for one in old if one not in new]
+        if parts:
+            return ", ".join(parts)
+    return f"{_text(old)} → {_text(new)}"
 
 
 def _text(value: Any) -> str:

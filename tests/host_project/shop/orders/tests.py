@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from assistant.contrib.data.models import ReachReview
 from assistant.contrib.data.services import plans, rows
 from assistant.contrib.data.services.reading import NoQuery
+from assistant.contrib.data.services.structure import structure
 from assistant.core.values.messages import Message, ToolCall
 from assistant.models import AuditEntry, Membership, Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue
@@ -371,6 +372,15 @@ class ReachPageTests(ShopTests):
         page = self.client.get(reverse(self.PAGE))
         self.assertContains(page, "orders.Gone is no longer there.")
         self.assertContains(page, "orders.Order is new.")
+
+    def test_of_a_list_what_came_and_what_went_is_told_and_not_the_whole_of_it(self):
+        before = structure()
+        before["orders.Payment"] |= {"fields": ["amount", "fee"], "path": "company"}
+        ReachReview.objects.create(is_read_only=False, reach=before)
+        self.client.force_login(self.staff)
+        page = self.client.get(reverse(self.PAGE))
+        self.assertContains(page, "orders.Payment, Columns: + iban, − fee")
+        self.assertContains(page, "orders.Payment, Path to the tenant: company → payer")
 
     def test_nobody_else_may_open_it(self):
         self.ada.is_staff = True
