@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import NoReverseMatch, URLPattern, path
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
@@ -101,9 +101,11 @@ class ExposedModelAdmin(OwnTransactions):
 
     def _store(self, request: HttpRequest, choices: Choices) -> None:
         label = choices.listed.label
+        # In quotes: Django's pages begin each message with a capital letter.
+        named = {"label": f"“{label}”"}
         if request.POST.get("decision") == "forget":
             forget_model(actor=request.user, label=label)
-            messages.success(request, _("%(label)s is as the code says.") % {"label": label})
+            messages.success(request, _("%(label)s is as the code says.") % named)
             return
         posted = request.POST
         is_offered = "is_offered" in posted
@@ -118,13 +120,21 @@ class ExposedModelAdmin(OwnTransactions):
             wording=_words(posted),
         )
         if not is_offered:
-            messages.success(request, _("%(label)s is not offered.") % {"label": label})
+            messages.success(request, _("%(label)s is not offered.") % named)
             return
-        text = _("%(label)s is offered. Its tools are off until they are switched on for a tenant.") % {"label": label}
-        messages.success(
-            request,
-            format_html('{} <a href="{}">{}</a>', text, reverse("admin:assistant_toolsetting_changelist"), _("Tools")),
-        )
+        if choices.listed.is_offered:
+            messages.success(request, _("%(label)s is offered.") % named)
+            return
+        text = _("%(label)s is offered. Its tools are off until they are switched on for a tenant.") % named
+        messages.success(request, format_html('{} <a href="{}">{}</a>', text, _tools_url(), _("Tools")))
+
+
+def _tools_url() -> str:
+    """Return where tools are switched on: on the control panel's board, else in the list of settings."""
+    try:
+        return reverse("admin:switchboard")
+    except NoReverseMatch:
+        return reverse("admin:assistant_toolsetting_changelist")
 
 
 def _check(request: HttpRequest) -> None:

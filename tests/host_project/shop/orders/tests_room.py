@@ -141,9 +141,16 @@ class PageTests(RoomTests):
         self.assertContains(page, "it looks secret")
         posted = {"decision": "save", "is_offered": "on", "shown": ["name", "city"], "filter": ["city"]}
         with self.captureOnCommitCallbacks(execute=True):
-            self.assertRedirects(self.client.post(address, posted), reverse(LIST))
+            saved = self.client.post(address, posted, follow=True)
+        self.assertRedirects(saved, reverse(LIST))
+        self.assertContains(saved, "“orders.Supplier” is offered. Its tools are off until they are switched on")
+        self.assertContains(saved, f'href="{reverse("admin:switchboard")}"')
+        with self.captureOnCommitCallbacks(execute=True):
+            again = self.client.post(address, posted, follow=True)
+        self.assertContains(again, "“orders.Supplier” is offered.")
+        self.assertNotContains(again, "Its tools are off")
         self.assertIn("find_suppliers", catalogue.registry())
-        entry = AuditEntry.objects.get(action="data.expose")
+        entry = AuditEntry.objects.filter(action="data.expose").last()
         self.assertEqual((entry.target, entry.details["fields"]), ("orders.Supplier", ["name", "city"]))
         with self.captureOnCommitCallbacks(execute=True):
             self.client.post(address, {"decision": "forget"})
