@@ -120,7 +120,8 @@ def _merged(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Mapping[s
         own = {name: schema[name] for name in ("description", "readOnly") if name in schema}
         return {name: value for name, value in merged.items() if value} | own
     for name in ("oneOf", "anyOf"):
-        options = [one for one in schema.get(name, ()) if _followed(document, one).get("enum") not in ([""], [None])]
+        followed = [_followed(document, one) for one in schema.get(name, ())]
+        options = [one for one in followed if one.get("enum") not in ([""], [None]) and one.get("type") != "null"]
         if options:
             return {**_merged(document, options[0]), **{key: schema[key] for key in ("description",) if key in schema}}
     return schema

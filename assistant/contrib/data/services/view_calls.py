@@ -32,7 +32,10 @@ from assistant.toolkit.guards.tenant_paths import tenant_models
 MAX_ROWS = 50
 FAILED = 400
 NOT_FOUND = 404
-_FORBIDDEN = (401, 403)
+# Characters of what a view says of a refusal.
+MAX_REFUSAL = 500
+_REFUSED = 403
+_FORBIDDEN = (401, _REFUSED)
 _TOO_MANY = 429
 _writes_for: ContextVar[ToolContext | None] = ContextVar("assistant_data_writes_for", default=None)
 
@@ -151,12 +154,14 @@ def _as_text(value: Any) -> str:
 
 
 def told(status: int, data: Any) -> str:
-    """Return what the model reads of a refusal: validation errors as the view gives them."""
+    """Return what the model reads of a refusal: validation errors and reasons as the view gives them."""
     if status == NOT_FOUND:
         return "There is no such row among those that the user can see."
-    if status in _FORBIDDEN:
-        return "The user may not do this."
     detail = data.get("detail") if isinstance(data, dict) else None
+    if status in _FORBIDDEN:
+        # What is said to those who are not signed in would send the member to sign in again.
+        is_told = status == _REFUSED and isinstance(detail, str)
+        return f"The user may not do this. {detail if is_told else ''}".strip()[:MAX_REFUSAL]
     if status == _TOO_MANY:
         return str(detail or "Too many calls. Try again later.")
     return (

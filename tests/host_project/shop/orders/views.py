@@ -94,6 +94,8 @@ class Pages(PageNumberPagination):
 
 
 class MayNotDeletePaid(permissions.BasePermission):
+    message = "Paid orders stay."
+
     def has_object_permission(self, request, view, obj):
         return view.action != "destroy" or obj.status != "paid"
 
