@@ -159,6 +159,14 @@ async def test_a_chart_of_few_rows_counts_in_whole_numbers(ada: Visitor, model: 
     await expect(page.locator(".data-chart .grid + .tick, .data-chart .axis + .tick")).to_have_text(["0", "1", "2"])
 
 
+async def test_each_bar_has_its_name_on_a_phone_too(ada: Visitor, model: FakeProvider) -> None:
+    page = await chat(ada)
+    await page.set_viewport_size({"width": 390, "height": 800})
+    await asked(page, model, "summarise_orders", BY_STATUS)
+    names = page.locator('.data-chart .tick[text-anchor="middle"]')
+    await expect(names).to_have_text(["Paid", re.compile("^Waiting"), "On its way"])
+
+
 async def test_a_table_in_the_widget_has_cells_of_numbers_on_a_phone_too(ada: Visitor, model: FakeProvider) -> None:
     page = await chat(ada)
     await asked(page, model, "find_orders", {"where": {"number": {"is": 103}}})

@@ -64,7 +64,8 @@ function drawn(points, title, isLine, width) {
     svg.append(draw("text", { class: "tick", x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, labels[index]));
   });
   const longest = Math.max(...points.map(({ name }) => name.length));
-  const every = Math.ceil((Math.min(longest, 14) * LETTER + 10) / each);
+  // Of times on a line some tell the others; each bar has a name of its own, cut if need be.
+  const every = Math.ceil((Math.min(longest, isLine ? 14 : 6) * LETTER + 10) / each);
   const most = Math.max(3, Math.floor((each * every) / LETTER) - 1);
   points.forEach(({ name }, index) => {
     const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
