@@ -104,8 +104,8 @@ def ask_for_tool(*, member: Member, conversation: Conversation, tool: str, wish:
         wish: what it is for, in their words.
 
     Raises:
-        AskingRefused: a visitor asks, neither is said, or the tool cannot be asked for here.
-        AskingConflict: it was asked for already, or too many requests wait.
+        AskingRefused: a visitor asks, or neither is said.
+        AskingConflict: the tool cannot be asked for here now, was asked for already, or too many requests wait.
     """
     if member.is_end_user:
         raise AskingRefused(_("Visitors cannot ask for tools."))
@@ -113,7 +113,7 @@ def ask_for_tool(*, member: Member, conversation: Conversation, tool: str, wish:
     if not tool and not wish:
         raise AskingRefused(_("Say which tool you need, or what for."))
     if tool and tool not in {entry.name for entry in askable_in(conversation)}:
-        raise AskingRefused(_("This tool cannot be asked for here."))
+        raise AskingConflict(_("This tool cannot be asked for here."))
     own = ToolRequest.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
     if own.filter(state=ToolRequest.State.OPEN).count() >= MAX_OPEN:
         raise AskingConflict(_("Too many of your requests wait for an answer."))
