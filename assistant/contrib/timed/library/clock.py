@@ -51,7 +51,7 @@ class ConvertedTime:
             answer="It is 15:05 on Friday 3 February 1911.",
         ),
         Example(
-            "what time is it in Honolulu?",
+            "how late is it in Honolulu?",
             {"timezone": "Pacific/Honolulu"},
             result='{"human":"Friday 3 February 1911, 04:05","iso":"1911-02-03T04:05:00-10:00"}',
             answer="In Honolulu it is 04:05 on Friday 3 February 1911.",
@@ -83,7 +83,7 @@ def current_time(
     enabled_by_default=True,
     examples=[
         Example(
-            "when it is 23:11 in Nairobi, how late is it in Lima?",
+            "when it is 23:11 in Nairobi, what time is that in Lima?",
             {"time": "23:11", "from_zone": "Africa/Nairobi", "to_zone": "America/Lima"},
             result='{"source":{"human":"Friday 3 February 1911, 23:11"},'
             '"target":{"human":"Friday 3 February 1911, 15:11"}}',
