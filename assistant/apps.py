@@ -14,7 +14,7 @@ from django.forms import BaseFormSet, BaseModelForm
 from django.utils.translation import activate, get_language, gettext, ngettext
 
 from assistant import defaults
-from assistant.toolkit import describe_by_name, fast_paths
+from assistant.toolkit import fast_paths
 from assistant.toolkit.carried_context import carry_language_with
 from assistant.toolkit.translation import translate_with
 
@@ -34,8 +34,6 @@ class AssistantConfig(AppConfig):
         super().__init__(app_name, app_module)
         for name, value in defaults.settled(settings):
             setattr(settings, name, value)
-        # Before other apps' models are imported, whose modules may have tools.
-        describe_by_name(enabled=settings.ASSISTANT_DESCRIBE_TOOLS_BY_NAME)
 
     def ready(self) -> None:
         fast_paths.configure(enabled=settings.ASSISTANT_FAST_PATHS)

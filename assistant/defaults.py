@@ -110,8 +110,6 @@ ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 # Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
 ASSISTANT_FAST_PATHS = _env.flag("ASSISTANT_FAST_PATHS", True)
 
-# Whether functions without a docstring are tools, described by their name (assistant.toolkit.describe_by_name).
-ASSISTANT_DESCRIBE_TOOLS_BY_NAME = _env.flag("ASSISTANT_DESCRIBE_TOOLS_BY_NAME", False)
 
 # Dotted names of interceptors of every tool call and every model request, the outermost first.
 ASSISTANT_TOOL_INTERCEPTORS = _env.words("ASSISTANT_TOOL_INTERCEPTORS")
@@ -138,7 +136,6 @@ __all__ = [
     "ASSISTANT_ATTACHMENT_MB",
     "ASSISTANT_BASE_TEMPLATE",
     "ASSISTANT_BODY_TIMEOUT_SECONDS",
-    "ASSISTANT_DESCRIBE_TOOLS_BY_NAME",
     "ASSISTANT_ENCRYPT_PROVIDER_STATE",
     "ASSISTANT_END_USER_LIMITS",
     "ASSISTANT_ENVIRONMENT_PROBLEMS",

@@ -8,9 +8,8 @@ ENVIRONMENT = Environment()
 
 # Whether server processes keep the sums of days; otherwise cron runs `assistant_sum_days`.
 ASSISTANT_INSIGHTS_FROM_SERVER = ENVIRONMENT.flag("ASSISTANT_INSIGHTS_FROM_SERVER", True)
-# Whether tenants are warned when an assistant's answers have become worse, and after how many runs at least.
+# Whether tenants are warned when an assistant's answers have become worse.
 ASSISTANT_QUALITY_WARNINGS = ENVIRONMENT.flag("ASSISTANT_QUALITY_WARNINGS", True)
-ASSISTANT_QUALITY_WARNING_RUNS = ENVIRONMENT.number("ASSISTANT_QUALITY_WARNING_RUNS", 20, least=5)
 # Whether tenants are warned when a part of their monthly limit of cost is used.
 ASSISTANT_SPEND_WARNINGS = ENVIRONMENT.flag("ASSISTANT_SPEND_WARNINGS", True)
 # Whether the page "What changed?" is offered, and what the audit calls the release that answers; "" for the package's.
@@ -20,7 +19,6 @@ ASSISTANT_RELEASE = ENVIRONMENT.text("ASSISTANT_RELEASE", "")
 __all__ = [
     "ASSISTANT_INSIGHTS_FROM_SERVER",
     "ASSISTANT_QUALITY_WARNINGS",
-    "ASSISTANT_QUALITY_WARNING_RUNS",
     "ASSISTANT_RELEASE",
     "ASSISTANT_SPEND_WARNINGS",
     "ASSISTANT_WHAT_CHANGED",

@@ -6,7 +6,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
@@ -23,6 +22,8 @@ from assistant.services.tenancy.row_scope import set_tenants
 
 # How long a batch may take before another process does the job.
 LEASE = timedelta(minutes=5)
+# How often all rows that are knowledge are compared with their documents, besides what signals tell.
+COMPARED_EVERY = timedelta(hours=1)
 PLAN_SECONDS = 60.0
 MAX_PLANNED = 200
 # When a job that was given up is ordered again.
@@ -69,7 +70,7 @@ async def sync_source(tenant_id: int, label: str, job: int) -> None:
     while last is not None:
         last = await in_database(remove_batch, tenant_id=tenant_id, label=label, after=last)
     if any(source.label == label for source in declared_sources()):
-        due_at = timezone.now() + timedelta(seconds=settings.ASSISTANT_KNOWLEDGE_SOURCE_SECONDS)
+        due_at = timezone.now() + COMPARED_EVERY
         await in_database(jobs.renew, tenant_id=tenant_id, pk=job, due_at=due_at, is_new=True)
     else:
         await in_database(jobs.drop, tenant_id=tenant_id, pk=job)

@@ -31,7 +31,9 @@ LEAST_POINTS = 0.05
 LEAST_DEVIATIONS = 3.3
 # Nothing more is told of the same measure and assistant for so long.
 QUIET = timedelta(days=7)
-# As many runs of the weeks before as the setting wants of the last days, times this.
+# The runs of two days that a warning needs.
+LEAST_RUNS = 20
+# As many runs of the weeks before as `LEAST_RUNS`, times this.
 EARLIER_RUNS = 2
 
 
@@ -83,8 +85,7 @@ def steps(*, tenant_id: int, now: datetime) -> list[Step]:
 def _step(row: Mapping[str, Any], measure: Measure) -> Step | None:
     runs = row["last_runs"]
     earlier_runs = row["earlier_runs"]
-    least = settings.ASSISTANT_QUALITY_WARNING_RUNS
-    if runs < least or earlier_runs < EARLIER_RUNS * least:
+    if runs < LEAST_RUNS or earlier_runs < EARLIER_RUNS * LEAST_RUNS:
         return None
     bad = row[f"last_{measure.of}"]
     earlier_bad = row[f"earlier_{measure.of}"]
