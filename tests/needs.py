@@ -26,8 +26,8 @@ NEEDS_APPS = re.compile(
     r"|/inbox/"
     # Approvals on pages of the panel, and the panel where a project has mounted it.
     r"|\banswer_page\b|/office/panel/"
-    # The button of `dictation`.
-    r"|\bDictate\b"
+    # The button of `dictation`, and the list of `model_choice`.
+    r"|\bDictate\b|\bModel that answers\b"
     # That of `temporary`.
     r"|\bTemporary conversation\b"
     # Pages with the widget of `end_users`.

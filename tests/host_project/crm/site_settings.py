@@ -105,6 +105,7 @@ INSTALLED_APPS += [
     "assistant.contrib.tool_requests",
     "assistant.contrib.dictation",
     "assistant.contrib.temporary",
+    "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.embeddings",

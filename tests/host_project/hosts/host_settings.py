@@ -26,6 +26,7 @@ INSTALLED_APPS = [
     "assistant.contrib.tool_requests",
     "assistant.contrib.dictation",
     "assistant.contrib.temporary",
+    "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
     "assistant.contrib.data_exports",

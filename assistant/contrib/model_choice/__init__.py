@@ -1,0 +1,1 @@
+"""The model that answers is chosen in the message box, where an assistant has others besides its own."""
