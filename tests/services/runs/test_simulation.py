@@ -62,7 +62,8 @@ async def test_a_run_is_given_what_was_simulated(
     assert not {"find_orders", "list_alarms"} & {one["name"] for one in offered}
     assert [one["description"] for one in offered] == [tool.description for tool in shown.offered]
     system = request["messages"][0]
-    assert system["role"] == "system" and system["content"] == shown.setup.system_prompt
+    told = "\n\nTools that cannot be called now, and otherwise could be:\n- list_alarms: Switched off: It is mended."
+    assert (system["role"], system["content"]) == ("system", shown.setup.system_prompt + told)
     assert "nine to five" in system["content"] and "alice" in system["content"]
     assert request["model"] == "test-model"
 
