@@ -20,8 +20,8 @@ CORE = {
 WITH_APPS = {
     "switch flipped": Counts(files=19, functions=45, moves=27),
     "MCP call": Counts(files=80, functions=238, moves=196),
-    "widget token": Counts(files=56, functions=131, moves=96),
-    "Responses": Counts(files=124, functions=432, moves=350),
+    "widget token": Counts(files=56, functions=130, moves=95),
+    "Responses": Counts(files=126, functions=432, moves=350),
 }
 
 # Extensions, and other modules of what only some turns need: branches, results that come later, questions of running
