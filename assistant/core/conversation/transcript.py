@@ -129,7 +129,8 @@ class Transcript:
                     self._calls[event.tool_call_id].draft.open -= 1
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
-                call_id, sources = event.tool_call_id, self.sources.get(event.tool_call_id, ())
+                call_id = event.tool_call_id
+                sources = self.sources.get(call_id, ())
                 self._entries.append(
                     Message("tool", event.content, id=event.message_id, tool_call_id=call_id, sources=sources)
                 )

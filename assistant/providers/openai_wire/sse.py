@@ -86,7 +86,8 @@ class StreamReader(Generic[T]):
         if lines:
             if self._tail:
                 lines[0] = b"".join((*self._tail, lines[0]))
-            self._tail, self._size = [], 0
+            self._tail = []
+            self._size = 0
             chunks = self._read(lines)
         if rest or self._event:
             self._keep(rest)

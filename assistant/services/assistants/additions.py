@@ -51,7 +51,7 @@ def price_with(listed: str) -> None:
 
 def listed_prices(assistant: Assistant, provider_id: int | None) -> ListedPrices:
     """Return what the list of an optional app says; nothing without one."""
-    for listed in _price_lists:
-        found: ListedPrices = import_string(listed)(assistant, provider_id)
-        return found
-    return ListedPrices()
+    if not _price_lists:
+        return ListedPrices()
+    prices: ListedPrices = import_string(_price_lists[0])(assistant, provider_id)
+    return prices

@@ -92,7 +92,8 @@ class ToolRequestAdmin(ReadOnlyAdmin):
 
     def _answer(self, request: HttpRequest, row: ToolRequest, given: dict[str, Any]) -> bool:
         """Store an answer; return False where it could not be, with a message."""
-        do, answer = given["do"], given["answer"]
+        do = given["do"]
+        answer = given["answer"]
         try:
             if do in (ON, ASK):
                 grant(actor=request.user, row=row, policy=do, answer=answer)

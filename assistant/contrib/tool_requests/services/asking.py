@@ -39,7 +39,7 @@ class AskingRefused(ValueError):
 
 
 class AskingConflict(AskingRefused):
-    """It cannot be stored because of what is stored already: the same, or too many."""
+    """It cannot be stored as things are: the tool cannot be asked for here, was asked for already, or too many wait."""
 
 
 @dataclass(frozen=True, slots=True)
