@@ -197,8 +197,8 @@ client-schema: $(VENV)/.installed-dev
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
 	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
 
-stories: $(VENV)/.installed-dev chromium  ## Do ten operators' stories in the control panel, and record the clicks in docs/admin.md
-	@RECORD_STORIES=true $(BIN)/python -m pytest -q tests/browser/admin/test_stories.py $(ARGS)
+stories: $(VENV)/.installed-dev chromium  ## Do fifteen stories in the control panel, and record the clicks in docs/admin.md
+	@RECORD_STORIES=true $(BIN)/python -m pytest -q tests/browser/admin/test_stories.py tests/browser/admin/test_quality_stories.py tests/browser/admin/test_what_changed.py $(ARGS)
 
 pictures: $(VENV)/.installed-dev chromium  ## Take the pictures of docs/admin.md again, of a site that is in use
 	@RECORD_PICTURES=true $(BIN)/python -m pytest -q tests/browser/admin/test_pictures.py $(ARGS)

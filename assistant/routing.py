@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
-from django.core.exceptions import ImproperlyConfigured
-from django.core.handlers.asgi import ASGIHandler
+from django.core.exceptions import DisallowedHost, ImproperlyConfigured
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 
+from assistant.api.authentication import HttpRefusal
 from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
-from assistant.asgi.json_apis import is_below_mount, match_of, own_name, path_of
-from assistant.asgi.known_hosts import with_known_hosts
+from assistant.asgi.json_apis import api_of, is_below_mount, match_of, own_name, path_of
 from assistant.asgi.lifespan import lifespan
 from assistant.asgi.mounts import with_mounted_websockets, with_mounts
 from assistant.asgi.probes import with_probes
+from assistant.asgi.refusals import refuse
 from assistant.asgi.view_slots import with_bounded_views
 from assistant.optional_apps import problems_of_settings
 from assistant.services.jobs import jobs
@@ -27,6 +29,28 @@ from assistant.toolkit.unknown_options import lists_options
 from assistant.websocket.consumer import ChatConsumer
 
 WEBSOCKET = "websocket"
+WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
+
+
+def with_known_hosts(application: Any) -> Any:
+    """Wrap an application so that its API answers 421 to unknown hosts; Django would answer with an HTML page."""
+
+    async def known(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and _has_unknown_host(scope) and api_of(scope):
+            await refuse(WRONG_HOST, scope, send)
+        else:
+            await application(scope, receive, send)
+
+    return known
+
+
+def _has_unknown_host(scope: Any) -> bool:
+    """Return whether Django refuses the host, which it reads from the header that the settings name."""
+    try:
+        ASGIRequest(scope, BytesIO()).get_host()
+    except DisallowedHost:
+        return True
+    return False
 
 
 def with_cookies(application: Any) -> Any:

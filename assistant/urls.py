@@ -15,8 +15,6 @@ from assistant.pages import (
     account,
     chat,
     conversation_list,
-    own_data,
-    passwords,
     sign_in,
 )
 from assistant.services import addresses
@@ -32,16 +30,11 @@ _pages = [
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
-    path("t/<slug:tenant>/own-data/", own_data.own_data, name="own-data"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", sign_in.SignOutView.as_view(), name="logout"),
     path("accounts/settings/", account.account, name="account"),
     path("accounts/settings/theme/", account.theme, name="account-theme"),
     path("accounts/settings/password/", account.PasswordView.as_view(), name="account-password"),
-    path("accounts/password/", passwords.ResetView.as_view(), name="password-reset"),
-    path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),
-    path("accounts/password/link/", passwords.reset_link, name="password-reset-link"),
-    path("accounts/password/new/<str:uidb64>/<str:token>/", passwords.NewPasswordView.as_view(), name="password-new"),
 ]
 _probes = [path(address, view) for address, view in health.PROBES.items()]
 _apis: list[URLPattern | URLResolver] = [

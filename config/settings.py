@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,9 @@ env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", DATA_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
-from assistant.contrib.branding.defaults import *  # noqa: E402, F403
 from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
+from assistant.contrib.change_sets.defaults import *  # noqa: E402, F403
 from assistant.contrib.data.defaults import *  # noqa: E402, F403
-from assistant.contrib.deploy.defaults import *  # noqa: E402, F403
 from assistant.contrib.docs.defaults import *  # noqa: E402, F403
 from assistant.contrib.embeddings.defaults import *  # noqa: E402, F403
 from assistant.contrib.end_users.defaults import *  # noqa: E402, F403
@@ -34,11 +32,10 @@ from assistant.contrib.file_reading.defaults import *  # noqa: E402, F403
 from assistant.contrib.inbox.defaults import *  # noqa: E402, F403
 from assistant.contrib.insights.defaults import *  # noqa: E402, F403
 from assistant.contrib.invitations.defaults import *  # noqa: E402, F403
-from assistant.contrib.later_results.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_servers.defaults import *  # noqa: E402, F403
 from assistant.contrib.metrics.defaults import *  # noqa: E402, F403
-from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
+from assistant.contrib.panel.defaults import *  # noqa: E402, F403
 from assistant.contrib.redis.defaults import ASSISTANT_REDIS_URL, REDIS_SCHEMES  # noqa: E402
 from assistant.contrib.row_level_security.defaults import ASSISTANT_ROW_LEVEL_SECURITY  # noqa: E402
 from assistant.contrib.sent_requests.defaults import *  # noqa: E402, F403
@@ -54,7 +51,6 @@ from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ENVIRONMENT_PROBLEMS,
     ASSISTANT_FIELD_ENCRYPTION_KEYS,
-    ASSISTANT_ROLE,
     keys_from,
 )
 
@@ -96,11 +92,8 @@ if ASSISTANT_SECOND_FACTOR != "off" or ASSISTANT_OIDC_ISSUER:
         ALLAUTH_MIDDLEWARE |= dict.fromkeys(SECOND_FACTOR_MIDDLEWARE)
 
 _configured = env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}")
-# The engine of background work, with tables of its own (docs/decisions/11).
-_has_engine = ASSISTANT_ROLE != "all" and _configured["ENGINE"].endswith("postgresql") and find_spec("procrastinate")
 
 INSTALLED_APPS = [
-    *(["procrastinate.contrib.django"] if _has_engine else []),
     # Before the assistant, whose admin replaces their pages there.
     *ALLAUTH_APPS,
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
@@ -115,6 +108,9 @@ INSTALLED_APPS = [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.redis",
+    "assistant.contrib.event_files",
+    "assistant.contrib.provider_health",
+    "assistant.contrib.tool_notices",
     "assistant.contrib.row_level_security",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
@@ -127,6 +123,8 @@ INSTALLED_APPS = [
     "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
+    "assistant.contrib.change_sets",
+    "assistant.contrib.improvements",
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
     "assistant.contrib.gaps",
@@ -141,6 +139,7 @@ INSTALLED_APPS = [
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
+    "assistant.contrib.context_gauge",
     "assistant.contrib.sub_agents",
     "assistant.contrib.later_results",
     "assistant.contrib.tool_search",
@@ -155,6 +154,8 @@ INSTALLED_APPS = [
     "assistant.contrib.questions",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
+    "assistant.contrib.password_reset",
+    "assistant.contrib.browser_sessions",
     "assistant.contrib.data",
     "config.apps.CheckoutConfig",
     "config.apps.PanelConfig",
@@ -183,6 +184,7 @@ MIDDLEWARE = [
     "assistant.pages.preferences.PersonLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
     "assistant.pages.sign_in.SignInLimits",
+    "assistant.contrib.browser_sessions.middleware.NoteSessions",
     *ALLAUTH_MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -17,7 +17,15 @@ ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 UNNUMBERED = frozenset({"alarms", "feedback", "pong", "protocol_error"})
 # Made on the connection, with the number of the event that closed the block or preceded the rest.
 REPEATING = frozenset(
-    {"message.block", "message.details", "thread.follow_ups", "thread.summary", "thread.title", "thread.tools"}
+    {
+        "message.block",
+        "message.details",
+        "thread.follow_ups",
+        "thread.provider",
+        "thread.summary",
+        "thread.title",
+        "thread.tools",
+    }
 )
 
 # The opening event, the closing event, the events in between, and the key that they share.

@@ -28,6 +28,8 @@ NEEDS_APPS = re.compile(
     r"|\banswer_page\b|/office/panel/"
     # The button of `dictation`, and the list of `model_choice`.
     r"|\bDictate\b|\bModel that answers\b"
+    # That of `context_gauge`.
+    r"|\bcontext-gauge\b"
     # That of `temporary`.
     r"|\bTemporary conversation\b"
     # Pages with the widget of `end_users`.

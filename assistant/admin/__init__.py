@@ -22,7 +22,6 @@ __all__ = ["TENANT", "TenantScopedAdmin", "TenantScopedInline"]
 PLAIN_PAGES = {
     models.Assistant: "assistants.AssistantAdmin",
     models.AuditEntry: "audit.AuditEntryAdmin",
-    models.CustomRole: "roles.CustomRoleAdmin",
     models.Membership: "members.MembershipAdmin",
     models.PromptVersion: "prompts.PromptVersionAdmin",
     models.Provider: "providers.ProviderAdmin",

@@ -10,15 +10,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.tenant_scope import TenantForm
-from assistant.admin.welcome_fields import (
-    add_welcome_fields,
-    initial_values,
-    set_translations,
-    too_many_starters,
-)
 from assistant.models import Assistant
 from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
+from assistant.services.assistants.welcome import read_translations
 from assistant.services.runs.extensions.added import extension_choices
 
 
@@ -64,7 +59,7 @@ class AssistantForm(TenantForm):
 
     class Meta:
         model = Assistant
-        exclude = ("created_at", "updated_at")
+        exclude: tuple[str, ...] = ("created_at", "updated_at")
         field_classes = {"answer_schema": SchemaField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -74,7 +69,6 @@ class AssistantForm(TenantForm):
         if self.instance.pk:
             for name in ("starters", "other_models"):
                 self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
-            self.initial.update(initial_values(self.instance.translations))
 
     def clean_on_disconnect(self) -> str:
         return self.cleaned_data["on_disconnect"] or OnDisconnect.CONTINUE
@@ -94,12 +88,15 @@ class AssistantForm(TenantForm):
             raise forms.ValidationError(too_many_starters())
         return lines
 
-    def clean(self) -> dict[str, Any]:
-        set_translations(self)
-        return super().clean()
+    def clean_translations(self) -> dict[str, Any]:
+        try:
+            return read_translations(self.cleaned_data["translations"] or {})
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from exc
 
 
-add_welcome_fields(AssistantForm)
+def too_many_starters() -> str:
+    return gettext("At most %(number)d starter prompts.") % {"number": MAX_STARTERS}
 
 
 def _lines(text: str) -> list[str]:

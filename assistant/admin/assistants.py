@@ -20,7 +20,6 @@ from assistant.admin.base.links import user_column
 from assistant.admin.base.merging import LastSave, MergingForm, last_entry, newest
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
-from assistant.admin.welcome_fields import welcome_fieldsets
 from assistant.models import Assistant, PromptVersion, ToolSetting
 from assistant.services.assistants.additions import INLINES
 from assistant.services.assistants.configuration import LIMIT_COLUMNS
@@ -112,6 +111,37 @@ class SwitchInline(TenantScopedInline):
         return super().get_queryset(request).defer("secrets")
 
 
+_GROUPS: tuple[Any, ...] = (
+    (None, {"fields": ("tenant", "name", "slug", "description", "is_active")}),
+    (
+        _("Model"),
+        {
+            "fields": (
+                "answers_with",
+                "provider",
+                "model",
+                "other_models",
+                "fallback_provider",
+                "fallback_model",
+                "temperature",
+            )
+        },
+    ),
+    (_("Prompt"), {"fields": ("published_prompt",)}),
+    (_("Welcome"), {"fields": ("greeting", "starters", "translations")}),
+    (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
+    (_("Additions"), {"fields": ("extensions",)}),
+    (_("Limits of one run"), {"fields": (*LIMIT_COLUMNS.values(), "history_tokens", "history_messages")}),
+)
+
+
+def _in_no_group() -> tuple[str, ...]:
+    """Return the other fields that people edit, so that none is missing from the page."""
+    named = {name for _title, options in _GROUPS for name in options["fields"]}
+    fields = (field for field in Assistant._meta.fields if field.editable and not field.primary_key)
+    return tuple(field.name for field in fields if field.name not in named)
+
+
 class AssistantAdmin(TenantScopedAdmin):
     """A tenant's assistants."""
 
@@ -122,29 +152,7 @@ class AssistantAdmin(TenantScopedAdmin):
     list_select_related = ("tenant", "provider", "tenant__default_provider")
     readonly_fields: ClassVar[tuple[Any, ...]] = ("answers_with", "published_prompt")
     inlines = (PromptVersionInline, SwitchInline)
-    fieldsets = (
-        (None, {"fields": ("tenant", "name", "slug", "description", "is_active")}),
-        (
-            _("Model"),
-            {
-                "fields": (
-                    "answers_with",
-                    "provider",
-                    "model",
-                    "other_models",
-                    "fallback_provider",
-                    "fallback_model",
-                    "temperature",
-                )
-            },
-        ),
-        (_("Prompt"), {"fields": ("published_prompt",)}),
-        *welcome_fieldsets(),
-        (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
-        (_("Additions"), {"fields": ("extensions",)}),
-        (_("Limits of one run"), {"fields": (*LIMIT_COLUMNS.values(), "history_tokens", "history_messages")}),
-        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema",)}),
-    )
+    fieldsets = (*_GROUPS, (_("Advanced"), {"classes": ("collapse",), "fields": _in_no_group()}))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
         rows: QuerySet[Assistant] = super().get_queryset(request).prefetch_related("tenant__providers")

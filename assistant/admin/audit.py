@@ -18,11 +18,11 @@ from assistant.models import AuditEntry
 class AuditEntryAdmin(LongList, ReadOnlyAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 
-    list_display = ("created_at", "tenant", "who", "action", "target", "change")
+    list_display: tuple[str, ...] = ("created_at", "tenant", "who", "action", "target", "change")
     list_filter = (TENANT, ("action", NewestValuesFilter), "created_at")
     search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
-    fields = ("tenant", "action", "target", "details", "who", "change", "created_at")
+    fields: ClassVar[tuple[Any, ...]] = ("tenant", "action", "target", "details", "who", "change", "created_at")
     readonly_fields: ClassVar[tuple[Any, ...]] = ("who", "change")
     who = user_column("actor")
 

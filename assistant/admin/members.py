@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -16,10 +15,9 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import administered, is_operator
-from assistant.admin.roles import sentence_of_lacking
-from assistant.models import CustomRole, Membership, Tenant
+from assistant.models import Membership, Tenant
 from assistant.services.privacy import leaving
-from assistant.services.tenancy import custom_roles, memberships
+from assistant.services.tenancy import memberships
 
 
 def last_one(role: str) -> str:
@@ -57,16 +55,9 @@ class MembershipForm(TenantForm):
         help_text=gettext_lazy("Only for a new user. They change it after signing in."),
     )
 
-    new_roles = forms.MultipleChoiceField(
-        label=gettext_lazy("A new role, for"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple(),
-        help_text=gettext_lazy("Makes a role that allows just this, and gives it to the member."),
-    )
-
     class Meta:
         model = Membership
-        fields = ("tenant", "role", "custom_roles")
+        fields: tuple[str, ...] = ("tenant", "role")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -78,7 +69,6 @@ class MembershipForm(TenantForm):
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
             owners = gettext("Only an owner can appoint owners.")
             self.add_error("role", owners if role == Membership.Role.OWNER else gettext("You may not give this role."))
-        self._check_roles(cleaned)
         if self.instance.pk is not None and (
             left := memberships.role_left_empty(tenant=tenant, leaving={self.instance.pk}, role=role)
         ):
@@ -88,13 +78,6 @@ class MembershipForm(TenantForm):
         elif self.instance.pk is None and "username" in cleaned:
             self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
         return cleaned
-
-    def _check_roles(self, cleaned: dict[str, Any]) -> None:
-        if self.instance.pk is not None and "custom_roles" in cleaned:
-            roles = list(cleaned["custom_roles"])
-            names = custom_roles.lacking_for_change(actor=self.actor, membership=self.instance, roles=roles)
-            if names:
-                self.add_error("custom_roles", sentence_of_lacking(names))
 
     def _check_user(self, tenant: Tenant, username: str, password: str) -> None:
         user = memberships.find_user(username)
@@ -124,7 +107,7 @@ class MembershipAdmin(TenantScopedAdmin):
     permission = "people"
     form = MembershipForm
     list_display = ("user", "tenant", "role", "created_at")
-    list_filter = (TENANT, "role", ("custom_roles", RelatedOnlyFieldListFilter))
+    list_filter: ClassVar[Any] = (TENANT, "role")
     search_fields = (username("user"), "tenant__slug")
     list_select_related = ("user", "tenant")
     member = user_column("user")
@@ -136,10 +119,7 @@ class MembershipAdmin(TenantScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return ("tenant", "username", "password", "role")
-        has_roles = CustomRole.objects.filter(tenant=obj.tenant).exists()
-        has_new = bool(custom_roles.may_make_role(actor=request.user, tenant=obj.tenant))
-        roles = (*(("custom_roles",) if has_roles else ()), *(("new_roles",) if has_new else ()))
-        return ("tenant", "member", "role", *roles, "created_at")
+        return ("tenant", "member", "role", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
@@ -153,23 +133,11 @@ class MembershipAdmin(TenantScopedAdmin):
         form.actor = request.user
         if "role" in form.base_fields:
             form.base_fields["role"].choices = roles_for(request)
-        if "custom_roles" in form.base_fields and obj is not None:
-            roles: Any = form.base_fields["custom_roles"]
-            roles.queryset = CustomRole.objects.filter(tenant=obj.tenant).order_by("name")
-        if "new_roles" in form.base_fields and obj is not None:
-            form.base_fields["new_roles"].choices = [
-                (name, f"{label}: {custom_roles.help_of(name)}")
-                for name, label in custom_roles.may_make_role(actor=request.user, tenant=obj.tenant)
-            ]
         if obj is not None:
             for name in ("username", "password"):
                 form.base_fields.pop(name, None)
                 form.declared_fields.pop(name, None)
         return form
-
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs["widget"] = forms.CheckboxSelectMultiple()
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and self._may_touch(request, obj)
@@ -209,17 +177,6 @@ class MembershipAdmin(TenantScopedAdmin):
         )
         obj.pk, obj.user, obj.created_at = made.pk, made.user, made.created_at
         obj._state.adding = False
-
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Store the custom roles by the service, which checks and records them."""
-        member, given = form.instance, form.cleaned_data
-        new = [
-            custom_roles.make_role(tenant=member.tenant, permission=name, actor=request.user)
-            for name in given.get("new_roles", ())
-        ]
-        if new or "custom_roles" in given:
-            roles = [*given.get("custom_roles", ()), *new]
-            custom_roles.set_custom_roles(membership=member, roles=roles, actor=request.user)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))

@@ -7,37 +7,15 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import not_found
 from assistant.api.base import TenantView
-from assistant.api.openapi import operation
 from assistant.api.serializers import AssistantOut, ToolOut
 from assistant.services.assistants.configuration import active_assistants, find_assistant
 from assistant.services.toolpolicy.conditions import as_offered
 from assistant.services.toolpolicy.policy import effective_tools
 
-ASSISTANT = {
-    "slug": "support",
-    "name": "Support",
-    "description": "Answers questions on orders.",
-    "starters": ["Where is my order?"],
-    "greetings": {"default": "How can we help?", "de": "Wie können wir helfen?"},
-    "other_models": ["gpt-4.1"],
-}
-TOOL = {
-    "name": "current_time",
-    "description": "Tell the current date and time.",
-    "parameters": {"type": "object", "properties": {}},
-    "policy": "on",
-    "rule": "Switched on for the tenant.",
-}
-
 
 class Assistants(TenantView):
     """The active assistants."""
 
-    @operation(
-        "List the assistants",
-        responses={200: (AssistantOut(many=True), [ASSISTANT])},
-        tag="assistants",
-    )
     def get(self, request: Request) -> Response:
         return Response(AssistantOut(active_assistants(tenant_id=self.member.tenant_id), many=True).data)
 
@@ -45,7 +23,6 @@ class Assistants(TenantView):
 class OneAssistant(TenantView):
     """One active assistant."""
 
-    @operation("Read an assistant", path=["assistant"], responses={200: (AssistantOut, ASSISTANT)}, tag="assistants")
     def get(self, request: Request, assistant: str) -> Response:
         found = find_assistant(tenant_id=self.member.tenant_id, slug=assistant)
         if found is None:
@@ -56,14 +33,6 @@ class OneAssistant(TenantView):
 class EffectiveTools(TenantView):
     """All tools of the catalogue: whether the assistant may use each for the caller, and the rule that decided."""
 
-    @operation(
-        "List an assistant's tools",
-        path=["assistant"],
-        responses={200: (ToolOut(many=True), [TOOL])},
-        tag="assistants",
-        description="Every tool of the deployment, what the assistant may do with it for this caller, and the rule "
-        "that decided. Needs the scope `tools`.",
-    )
     def get(self, request: Request, assistant: str) -> Response:
         found = find_assistant(tenant_id=self.member.tenant_id, slug=assistant)
         if found is None:

@@ -12,7 +12,6 @@ from typing import Any, cast
 from django.core.files.base import File
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_http_methods
-from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,10 +19,7 @@ from rest_framework.response import Response
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.cross_origin import FOR_WIDGET, CrossOriginView
 from assistant.api.files import readable_over_http
-from assistant.api.openapi import operation
 from assistant.api.parsers import OneFormat
-from assistant.api.serializers import ApiSerializer, Error
-from assistant.models import Attachment
 from assistant.services.db.threads import in_database
 from assistant.services.files.attachments import (
     ReadFile,
@@ -43,7 +39,6 @@ from assistant.services.tenancy.scopes import REST
 
 logger = logging.getLogger(__name__)
 
-TAG = "attachments"
 STATUS_OF_FILE: Mapping[Code, int] = {
     "file_type": 415,
     "file_too_large": 413,
@@ -53,34 +48,6 @@ STATUS_OF_FILE: Mapping[Code, int] = {
     "file_quota": 409,
     "attachments_off": 403,
 }
-UPLOADED = {
-    "id": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
-    "name": "invoice.pdf",
-    "kind": "pdf",
-    "mediaType": "application/pdf",
-    "size": 48213,
-    "isScan": False,
-    "url": "/api/v1/tenants/acme/attachments/0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f/content/",
-}
-
-
-class AttachmentOut(ApiSerializer):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    kind = serializers.ChoiceField(choices=Attachment.Kind.values)
-    mediaType = serializers.CharField(help_text="As the content says, not the name.")  # noqa: N815 - as in events
-    size = serializers.IntegerField(help_text="In bytes.")
-    isScan = serializers.BooleanField(  # noqa: N815
-        help_text="A PDF without text, only pictures of pages: models that read PDFs take it, and no others."
-    )
-    url = serializers.CharField(help_text="The path of its bytes.")
-
-
-class AttachmentIn(ApiSerializer):
-    # Other fields of a form are not read.
-    constraints = {"propertyNames": {}, "additionalProperties": {}}
-
-    file = serializers.FileField()
 
 
 class OneForm(OneFormat):
@@ -108,17 +75,6 @@ def refusal_of_file(refused: FileRefused) -> HttpRefusal:
 class Attachments(_AttachmentView):
     """Files that the caller uploads to send with a message."""
 
-    @operation(
-        "Upload a file for a message",
-        body=AttachmentIn,
-        body_type="multipart/form-data",
-        example={"file": "the bytes of the file"},
-        responses={201: (AttachmentOut, UPLOADED), 503: (Error, None)},
-        conflicts={"file_quota": "Your organisation's files, or yours that are not sent, take up all their space."},
-        tag=TAG,
-        description="One file as `file` of `multipart/form-data`. It belongs to the caller until it is sent with a "
-        "message, and is deleted after 24 hours if it is not.",
-    )
     async def post(self, request: Request) -> Response:
         limits = await in_database(limits_of, self.member)
         file = await asyncio.to_thread(file_of, request)
@@ -146,26 +102,12 @@ def _read(file: File[bytes], limits: AttachmentLimits, uploader: Uploader) -> Re
 class OneAttachment(_AttachmentView):
     """A file that the caller may read."""
 
-    @operation(
-        "Describe an attached file",
-        path=["attachment"],
-        responses={200: (AttachmentOut, UPLOADED)},
-        tag=TAG,
-        description="The uploader until it is sent, then who may read the conversation.",
-    )
     async def get(self, request: Request, attachment: uuid.UUID) -> Response:
         row = await in_database(find_attachment, member=self.member, attachment_id=attachment)
         if row is None:
             raise not_found()
         return Response(attachment_description(row, self.tenant_slug))
 
-    @operation(
-        "Delete a file that was not sent",
-        path=["attachment"],
-        responses={204: (None, None)},
-        tag=TAG,
-        description="A file that was sent belongs to its conversation, and is not found here.",
-    )
     async def delete(self, request: Request, attachment: uuid.UUID) -> Response:
         if not await in_database(delete_unsent, member=self.member, attachment_ids=[attachment]):
             raise not_found()

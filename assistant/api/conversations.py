@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent, validated, validated_query
-from assistant.api.openapi import CONVERSATION, MESSAGE, operation
 from assistant.api.serializers import (
     ConversationChange,
     ConversationIn,
@@ -41,7 +40,6 @@ from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.runs.shown_path import show_path
 from assistant.services.toolpolicy.named_tools import UnknownTools
 
-TAG = "conversations"
 ID_TAKEN = "This id is taken."
 
 
@@ -63,13 +61,6 @@ def invalid_cursor(exc: InvalidCursor) -> HttpRefusal:
 class Conversations(TenantView):
     """The member's conversations."""
 
-    @operation(
-        "List conversations",
-        query=ConversationQuery,
-        responses={200: (ConversationPage, {"results": [CONVERSATION], "next": None})},
-        tag=TAG,
-        description="The latest first. `next` is the cursor of the next page, null on the last.",
-    )
     def get(self, request: Request) -> Response:
         query = validated_query(ConversationQuery, request)
         try:
@@ -85,15 +76,6 @@ class Conversations(TenantView):
             raise invalid_cursor(exc) from exc
         return Response(ConversationPage(page).data)
 
-    @operation(
-        "Make a conversation",
-        body=ConversationIn,
-        example={"assistant": "support", "title": "Return of an umbrella"},
-        responses={201: (ConversationOut, CONVERSATION)},
-        conflicts={"conflict": ID_TAKEN},
-        tag=TAG,
-        is_idempotent=True,
-    )
     @idempotent
     def post(self, request: Request) -> Response:
         given = validated(ConversationIn, request.data)
@@ -115,19 +97,9 @@ class Conversations(TenantView):
 class OneConversation(ConversationView):
     """One conversation."""
 
-    @operation("Read a conversation", path=["thread"], responses={200: (ConversationOut, CONVERSATION)}, tag=TAG)
     def get(self, request: Request, thread: uuid.UUID) -> Response:
         return Response(ConversationOut(self.conversation(thread)).data)
 
-    @operation(
-        "Rename or archive a conversation, or switch its tools",
-        path=["thread"],
-        body=ConversationChange,
-        example={"title": "Umbrella", "is_archived": True},
-        responses={200: (ConversationOut, {**CONVERSATION, "title": "Umbrella", "is_archived": True})},
-        conflicts={"conflict": "tools_off has 'suply' (is 'supply' meant?), which is no tool here. Tools: supply."},
-        tag=TAG,
-    )
     def patch(self, request: Request, thread: uuid.UUID) -> Response:
         self.conversation(thread)
         given = validated(ConversationChange, request.data)
@@ -154,14 +126,6 @@ class OneConversation(ConversationView):
         except ValueError as exc:
             raise HttpRefusal(400, "invalid_input", str(exc), {"title": [str(exc)]}) from exc
 
-    @operation(
-        "Delete a conversation",
-        path=["thread"],
-        responses={204: (None, None)},
-        conflicts={"thread_busy": BUSY},
-        tag=TAG,
-        description="With all of its messages. Refused while it is being answered.",
-    )
     def delete(self, request: Request, thread: uuid.UUID) -> Response:
         try:
             is_deleted = delete_conversation(member=self.member, conversation_id=thread)
@@ -175,14 +139,6 @@ class OneConversation(ConversationView):
 class Messages(ConversationView):
     """The messages of a conversation."""
 
-    @operation(
-        "List the messages of a conversation",
-        path=["thread"],
-        query=PageQuery,
-        responses={200: (MessagePage, {"results": [MESSAGE], "next": None})},
-        tag=TAG,
-        description="The oldest first. `next` is the cursor of the next page, null on the last.",
-    )
     def get(self, request: Request, thread: uuid.UUID) -> Response:
         query = validated_query(PageQuery, request)
         try:
@@ -200,20 +156,6 @@ class Messages(ConversationView):
 class Shown(AsyncTenantView):
     """The path of a conversation that is shown."""
 
-    @operation(
-        "Show another version",
-        path=["thread"],
-        body=ShownIn,
-        example={"message_id": "msg-2"},
-        responses={204: (None, None)},
-        conflicts={"thread_busy": BUSY},
-        tag=TAG,
-        description=(
-            "A changed question or another answer is a branch of the conversation. Shows the one with this "
-            "message, here and wherever the conversation is open. `versions` of a message names the others. The next "
-            "run follows it."
-        ),
-    )
     async def put(self, request: Request, thread: uuid.UUID) -> Response:
         given = validated(ShownIn, request.data)
         await show_path(member=self.member, conversation_id=thread, message_id=given["message_id"])
@@ -223,14 +165,6 @@ class Shown(AsyncTenantView):
 class MessageFeedback(TenantView):
     """The member's rating of an answer."""
 
-    @operation(
-        "Rate an answer",
-        path=["thread", "message_id"],
-        body=FeedbackIn,
-        example={"rating": 1, "comment": "Just what I needed."},
-        responses={200: (FeedbackOut, {"rating": 1, "comment": "Just what I needed."})},
-        tag=TAG,
-    )
     def put(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
         given = validated(FeedbackIn, request.data)
         kept = give_feedback(member=self.member, conversation_id=thread, message_id=message_id, **given)
@@ -238,7 +172,6 @@ class MessageFeedback(TenantView):
             raise not_found()
         return Response(FeedbackOut(kept).data)
 
-    @operation("Take a rating back", path=["thread", "message_id"], responses={204: (None, None)}, tag=TAG)
     def delete(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
         if not withdraw_feedback(member=self.member, conversation_id=thread, message_id=message_id):
             raise not_found()

@@ -19,8 +19,7 @@ from assistant.api.attachments import OneForm, file_of, refusal_of_file
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, validated, validated_query
 from assistant.api.fields import Flag, QueryFlag, Text
-from assistant.api.openapi import POSITIVE_INTEGER, describe_parameter, operation
-from assistant.api.serializers import ApiSerializer, Error
+from assistant.api.serializers import ApiSerializer
 from assistant.models import Document, Tenant
 from assistant.services.db.threads import in_database
 from assistant.services.files.kinds import FileRefused
@@ -34,21 +33,8 @@ from assistant.services.tenancy.members import Member
 from assistant.services.text import INTEGERS
 from assistant.services.toolpolicy.catalogue import is_family_on
 
-TAG = "documents"
 MAX_LISTED = 100
 FOR_ADMINS = "Only the tenant's admins and owners manage its documents."
-DOCUMENT = {
-    "id": 9,
-    "title": "Parking permit",
-    "kind": "markdown",
-    "language": "en",
-    "filename": "parking.md",
-    "is_trusted": False,
-    "characters": 1840,
-    "created_at": "2026-11-21T09:30:00Z",
-    "updated_at": "2026-11-21T09:30:00Z",
-}
-describe_parameter("document", "The document's id.", example=9, schema=POSITIVE_INTEGER)
 
 
 class DocumentOut(ApiSerializer):
@@ -65,10 +51,6 @@ class DocumentOut(ApiSerializer):
 
 class WholeDocumentOut(DocumentOut):
     text = serializers.CharField(help_text="Pages of a PDF are separated by form feeds.")
-
-
-class StoredDocumentOut(DocumentOut):
-    outcome = serializers.ChoiceField(choices=["added", "replaced", "unchanged"])
 
 
 class DocumentPage(ApiSerializer):
@@ -138,34 +120,12 @@ class Documents(AsyncTenantView):
     parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
     content_negotiation_class = OneForm
 
-    @operation(
-        "List documents",
-        query=DocumentQuery,
-        responses={200: (DocumentPage, {"results": [DOCUMENT], "next": None})},
-        tag=TAG,
-        description=f"All of the tenant's, by id, for its admins and owners; {MAX_LISTED} a page at most.",
-    )
     async def get(self, request: Request) -> Response:
         require_admin(self.member)
         query = validated_query(DocumentQuery, request)
         page = await in_database(page_of, rows_of(self.member), query)
         return Response(DocumentPage(page).data)
 
-    @operation(
-        "Upload a document",
-        body=DocumentIn,
-        body_type="multipart/form-data",
-        example={"file": "the bytes of the file", "title": "Parking permit", "is_trusted": "true", "collection": ""},
-        responses={
-            200: (StoredDocumentOut, {**DOCUMENT, "outcome": "replaced"}),
-            201: (StoredDocumentOut, {**DOCUMENT, "outcome": "added"}),
-            503: (Error, None),
-        },
-        tag=TAG,
-        description="One file as `file` of `multipart/form-data`. It replaces the document of its title, or the only "
-        "one that was read from a file of its name; until it is stored the old one is found. What has not changed is "
-        "left alone.",
-    )
     async def post(self, request: Request) -> Response:
         require_admin(self.member)
         file = await asyncio.to_thread(file_of, request)
@@ -205,25 +165,9 @@ def _stored(member: Member, content: Content, given: dict[str, Any]) -> Kept:
 class OneDocument(TenantView):
     """One document of the tenant."""
 
-    @operation(
-        "Read a document",
-        path=["document"],
-        responses={200: (WholeDocumentOut, {**DOCUMENT, "text": "# Parking permit\n\nCars stand in the yard."})},
-        tag=TAG,
-        description="With its text.",
-    )
     def get(self, request: Request, document: int) -> Response:
         return Response(WholeDocumentOut(self._own(document)).data)
 
-    @operation(
-        "Change a document",
-        path=["document"],
-        body=DocumentChange,
-        example={"is_trusted": True},
-        responses={200: (WholeDocumentOut, {**DOCUMENT, "is_trusted": True, "text": "Cars stand in the yard."})},
-        tag=TAG,
-        description="Its title, and whether it is trusted. Upload a file to replace its text.",
-    )
     def patch(self, request: Request, document: int) -> Response:
         row = self._own(document)
         given = validated(DocumentChange, request.data)
@@ -235,13 +179,6 @@ class OneDocument(TenantView):
             raise refusal_of_document(exc) from exc
         return Response(WholeDocumentOut(self._own(document)).data)
 
-    @operation(
-        "Delete a document",
-        path=["document"],
-        responses={204: (None, None)},
-        tag=TAG,
-        description="Nobody finds it from then on, in running conversations too.",
-    )
     def delete(self, request: Request, document: int) -> Response:
         delete_document(document=self._own(document), actor=actor_of(self.member))
         return Response(status=204)

@@ -1,6 +1,6 @@
-"""What the OpenAPI schema says of operations: summaries, examples of bodies, and the possible errors.
+"""What optional apps say of their REST operations: summaries, examples of bodies, and the possible errors.
 
-`assistant.contrib.docs` makes the schema of it.
+`assistant.contrib.docs` makes the OpenAPI schema of it, and of what it says of the core's operations itself.
 """
 
 from __future__ import annotations
@@ -9,81 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assistant.api.fields import MESSAGE_ID, SLUG, TEXT
-from assistant.services.runs.input.ids import MAX_CLIENT_ID
 from assistant.services.text import INTEGERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
-CONVERSATION = {
-    "id": THREAD,
-    "title": "Return of an umbrella",
-    "assistant": "support",
-    "is_archived": False,
-    "tools_off": [],
-    "message_count": 2,
-    "created_at": "2026-11-21T09:30:00Z",
-    "updated_at": "2026-11-21T09:30:04Z",
-}
-MESSAGE = {
-    "id": "msg-2",
-    "run": "run-1",
-    "role": "assistant",
-    "content": "You have 30 days to return it.",
-    "reasoning": "",
-    "tool_calls": [],
-    "tool_call_id": "",
-    "is_partial": False,
-    "is_superseded": False,
-    "cut_reason": "",
-    "attachments": [],
-    "versions": None,
-    "created_at": "2026-11-21T09:30:04Z",
-    "feedback": {"rating": 1, "comment": ""},
-    "added": {},
-}
-APPROVAL = {
-    "call_id": "call_1",
-    "run": "run-1",
-    "conversation": THREAD,
-    "assistant": "support",
-    "tool": "cancel_order",
-    "arguments": '{"order_id": 7}',
-    "rule": "Set to ask first for the tenant.",
-    "asked_at": "2026-11-21T09:30:02Z",
-}
-RUN = {
-    "id": "run-1",
-    "conversation": THREAD,
-    "assistant": "support",
-    "status": "finished",
-    "text": "You have 30 days to return it.",
-    "messages": [MESSAGE],
-    "approvals": [],
-    "error_code": "",
-    "error_message": "",
-    "model": "gpt-4.1-mini",
-    "input_tokens": 812,
-    "output_tokens": 11,
-    "started_at": "2026-11-21T09:30:01Z",
-    "ended_at": "2026-11-21T09:30:04Z",
-}
-
 POSITIVE_INTEGER: Mapping[str, Any] = {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop}
-# The component of values that no field describes, such as the arguments of tools.
-ANY_JSON = {"$ref": "#/components/schemas/AnyJson"}
-ANY_JSON_SCHEMA = {
-    "description": "Any JSON value. Texts hold no NUL, and numbers fit into 64 bits.",
-    "type": ["string", "number", "boolean", "null", "array", "object"],
-    "pattern": TEXT,
-    "minimum": INTEGERS.start,
-    "exclusiveMaximum": INTEGERS.stop,
-    "items": ANY_JSON,
-    "propertyNames": {"pattern": TEXT},
-    "additionalProperties": ANY_JSON,
-}
-ANY_OBJECT = {"type": "object", "propertyNames": {"pattern": TEXT}, "additionalProperties": ANY_JSON}
 
 
 @dataclass(frozen=True)
@@ -130,15 +60,8 @@ class Operation:
     description: str = ""
 
 
-PATH_PARAMETERS = {
-    "tenant": Parameter("The tenant's slug.", "acme", {"pattern": SLUG}),
-    "assistant": Parameter("The assistant's slug.", "support", {"pattern": SLUG}),
-    "thread": Parameter("The conversation's id.", THREAD, {"format": "uuid"}),
-    "share": Parameter("The link's id.", "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52", {"format": "uuid"}),
-    "message_id": Parameter("The message's id.", "msg-2", {"pattern": MESSAGE_ID}),
-    "run_id": Parameter("The run's id.", "run-1", {"pattern": TEXT, "minLength": 1, "maxLength": MAX_CLIENT_ID}),
-    "attachment": Parameter("The file's id.", THREAD, {"format": "uuid"}),
-}
+# Of optional apps, by their names.
+PATH_PARAMETERS: dict[str, Parameter] = {}
 
 
 def describe_parameter(name: str, description: str, *, example: Any, schema: Mapping[str, Any]) -> None:

@@ -18,8 +18,6 @@ from assistant.api.base import REPLAYED, claim_request, settle, validated_query
 from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader, stream_slot
 from assistant.api.histories import history_body_of, with_skimmed
-from assistant.api.openapi import operation
-from assistant.api.openapi_streams import LAST_EVENT_ID, MAX_NUMBER_DIGITS, RUN_AGENT_INPUT, RUN_INPUT, STREAM
 from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
 from assistant.models.fields import OnDisconnect, WhenBusy
@@ -38,7 +36,8 @@ from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.reading.thread_snapshot import find_run, run_ending
 from assistant.services.runs.run_input import RunInput, parse_input
 
-TAG = "streams"
+# Of an event's number in its run.
+MAX_NUMBER_DIGITS = 9
 # A comment is sent after this long without an event, so that proxies do not close the stream.
 KEEP_ALIVE_SECONDS = 15
 WAITING = ": This conversation is still being answered.\n\n"
@@ -63,19 +62,6 @@ class EventStream(CrossOriginView):
 class StartRun(EventStream):
     """Start a run from a `RunAgentInput`, or join the one with its id."""
 
-    @operation(
-        "Start a run and stream its events",
-        path=["assistant"],
-        body=RUN_AGENT_INPUT,
-        example=RUN_INPUT,
-        headers=LAST_EVENT_ID,
-        responses=STREAM,
-        tag=TAG,
-        is_idempotent=True,
-        description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
-        "Disconnecting stops nothing, unless `forwardedProps.onDisconnect` or the assistant's setting says so. A run "
-        "that is refused is a stream of `RUN_STARTED` and `RUN_ERROR`.",
-    )
     async def post(self, request: Request, assistant: str) -> HttpResponseBase:
         row = await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant)
         if row is None or self.member.assistant_id not in (None, row.pk):
@@ -157,17 +143,6 @@ class StartRun(EventStream):
 class RunEvents(EventStream):
     """Resume a run's events."""
 
-    @operation(
-        "Resume the events of a run",
-        path=["run_id"],
-        query=EventsQuery,
-        headers=LAST_EVENT_ID,
-        responses={**STREAM, 204: (None, None)},
-        tag=TAG,
-        description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
-        "a snapshot: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
-        "EventSource does not reconnect. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
-    )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
         version, after = validated_query(EventsQuery, request)["protocolVersion"], _last_seq(request)
         key = await in_database(find_run, member=self.member, run_id=parse_id(run_id, "runId"))

@@ -15,7 +15,6 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
 from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader
-from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
 from assistant.models import Approval
 from assistant.services.conversations.conversations import find_conversation
@@ -27,13 +26,11 @@ from assistant.services.runs.idempotency import fingerprint
 from assistant.services.runs.input.ids import parse_id
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.runs.reading.run_result import assistant_of_run, run_outcome
 from assistant.services.runs.reading.thread_snapshot import find_run
 from assistant.services.runs.run_input import RunInput, TextMessage, parse_text
 from assistant.services.tenancy.members import Member
 
-TAG = "runs"
 NO_CALL = "No call waits in this run."
 RUN_ID_NAMESPACE = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
 
@@ -100,18 +97,6 @@ def _refuse_repeated(decisions: Sequence[Mapping[str, Any]]) -> None:
 class ConversationRuns(RunningView):
     """Send a message in a conversation."""
 
-    @operation(
-        "Start a run and get its answer",
-        path=["thread"],
-        body=RunIn,
-        example={"message": "How long may I return an umbrella?"},
-        responses={201: (RunOut, RUN), 202: (RunOut, {**RUN, "status": "running", "text": "", "ended_at": None})},
-        conflicts={"thread_busy": BUSY},
-        tag=TAG,
-        is_idempotent=True,
-        description="Answers 201 when the run has ended: look at `status`, for it may have failed, or wait for an "
-        "approval. With `wait` false it answers 202 at once. Disconnecting does not stop the run.",
-    )
     @idempotent_async
     async def post(self, request: Request, thread: uuid.UUID) -> Response:
         given = validated(RunIn, request.data)
@@ -133,7 +118,6 @@ class ConversationRuns(RunningView):
 class OneRun(TenantView):
     """A run's state."""
 
-    @operation("Read a run", path=["run_id"], responses={200: (RunOut, RUN)}, tag=TAG)
     def get(self, request: Request, run_id: str) -> Response:
         return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id, to_read=True))).data)
 
@@ -141,14 +125,6 @@ class OneRun(TenantView):
 class CancelRun(CrossOriginView):
     """Cancel a run."""
 
-    @operation(
-        "Cancel a run",
-        path=["run_id"],
-        responses={202: (None, None)},
-        tag=TAG,
-        is_idempotent=True,
-        description="Asks the server to stop it; a run that has ended stays as it is.",
-    )
     @idempotent_async
     async def post(self, request: Request, run_id: str) -> Response:
         key = await in_database(own_run, self.member, run_id)
@@ -159,11 +135,6 @@ class CancelRun(CrossOriginView):
 class Approvals(TenantView):
     """The member's calls that need approval."""
 
-    @operation(
-        "List the calls that wait for an answer",
-        responses={200: (ApprovalOut(many=True), [APPROVAL])},
-        tag=TAG,
-    )
     def get(self, request: Request) -> Response:
         return Response(ApprovalOut(pending_of_member(member=self.member), many=True).data)
 
@@ -171,18 +142,6 @@ class Approvals(TenantView):
 class RunApprovals(RunningView):
     """The calls of one run that need approval."""
 
-    @operation(
-        "Answer the calls that wait in a run",
-        path=["run_id"],
-        body=DecisionsIn,
-        example={"decisions": [{"call_id": "call_1", "approved": True}]},
-        responses={201: (RunOut, {**RUN, "id": "run-2"}), 202: (RunOut, {**RUN, "id": "run-2", "status": "running"})},
-        conflicts={"thread_busy": BUSY, "conflict": NO_CALL},
-        tag=TAG,
-        is_idempotent=True,
-        description="The conversation goes on in a new run, which is answered with. Every call that waits needs a "
-        "decision, each of which is taken once.",
-    )
     @idempotent_async
     async def post(self, request: Request, run_id: str) -> Response:
         given = validated(DecisionsIn, request.data)

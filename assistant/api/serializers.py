@@ -37,16 +37,6 @@ class ApiSerializer(serializers.Serializer[Any]):
     constraints: ClassVar[Mapping[str, Any]] = {}
 
 
-class Error(ApiSerializer):
-    """The body of every error."""
-
-    code = serializers.CharField(help_text="For programs; from a closed list.")
-    message = serializers.CharField(help_text="For people; safe to show.")
-    fields = serializers.DictField(  # type: ignore[assignment]  # the name is the API's
-        child=serializers.ListField(child=serializers.CharField()), help_text="What is wrong with each field."
-    )
-
-
 class AssistantOut(ApiSerializer):
     slug = serializers.SlugField()
     name = serializers.CharField()
@@ -94,8 +84,6 @@ class ConversationIn(ApiSerializer):
 
 
 class ConversationChange(ApiSerializer):
-    constraints = {"anyOf": [{"required": [name]} for name in ("title", "is_archived", "tools_off")]}
-
     title = Text(max_length=MAX_TITLE, pattern=SAYING, required=False)
     is_archived = Flag(required=False)
     tools_off = serializers.ListField(

@@ -10,13 +10,14 @@ import time
 from collections.abc import MutableMapping
 from typing import Any
 
-from django.conf import settings
-
 from assistant.api.authentication import HttpRefusal
 from assistant.api.parsers import MAX_BODY
 from assistant.asgi.body_sizes import MAX_BUFFERED_BYTES, least_bound, size_bound
 from assistant.asgi.refusals import Application, Message, Receive, Send, drain, refuse
 
+# A body ends after so many seconds without a byte, or if it comes more slowly than so many bytes a second.
+BODY_TIMEOUT_SECONDS = 15
+MIN_BODY_RATE = 1_000
 _CLOSE = (b"connection", b"close")
 
 
@@ -79,9 +80,9 @@ class _Body:
     async def _next(self) -> Message:
         """Wait for the next part. Raises `TimeoutError` if none comes for too long, or too little has come so far."""
         # The time that the application takes between two parts is not the client's.
-        allowed = settings.ASSISTANT_BODY_TIMEOUT_SECONDS + self._size / settings.ASSISTANT_MIN_BODY_RATE - self._waited
+        allowed = BODY_TIMEOUT_SECONDS + self._size / MIN_BODY_RATE - self._waited
         began = time.monotonic()
-        async with asyncio.timeout(min(settings.ASSISTANT_BODY_TIMEOUT_SECONDS, allowed)):
+        async with asyncio.timeout(min(BODY_TIMEOUT_SECONDS, allowed)):
             message = await self._receive()
         self._waited += time.monotonic() - began
         return message

@@ -11,6 +11,7 @@ import msgspec
 
 from assistant.core.extensions.extension import Extension, ExtensionRun, ShippedExtension
 from assistant.core.llm.protocol import Model, ModelRequest
+from assistant.core.values.messages import Message
 from assistant.toolkit.bounded_json import load_json
 
 # Of one turn. The newest are kept.
@@ -113,7 +114,7 @@ def content_of(request: ModelRequest) -> bytes:
     """Return a request as JSON, for models that do not say what they send."""
     body: Mapping[str, Any] = {
         **request.options,
-        "messages": [message.to_wire() for message in request.messages],
+        "messages": [_wire_message(message) for message in request.messages],
         "tools": [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in request.tools
@@ -123,3 +124,13 @@ def content_of(request: ModelRequest) -> bytes:
     }
     found = {name: value for name, value in body.items() if value}
     return msgspec.json.encode(found, enc_hook=str)
+
+
+def _wire_message(message: Message) -> dict[str, Any]:
+    """Return a message as a chat-completions request carries it."""
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+    if message.tool_calls:
+        calls = [call.to_wire() for call in message.tool_calls]
+        return {"role": message.role, "content": message.content or None, "tool_calls": calls}
+    return {"role": message.role, "content": message.content}

@@ -28,7 +28,6 @@ from assistant.toolkit.unknown_options import meant_by
 
 logger = logging.getLogger(__name__)
 
-AnyTool = Tool | Callable[..., Any] | str
 Resolver = Registry | Callable[[str], Tool | Awaitable[Tool | None] | None]
 # How deep lists may lie in lists.
 MAX_DEPTH = 10

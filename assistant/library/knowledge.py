@@ -7,9 +7,8 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 
 from assistant.services.knowledge.overview import described
-from assistant.services.knowledge.quotations import DocumentSearch, Wording, quoted, searched
+from assistant.services.knowledge.quotations import DocumentSearch, Wording, passages_around, quoted, searched
 from assistant.services.knowledge.reach import reach_of
-from assistant.services.knowledge.reading_on import passages_around
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 

@@ -14,20 +14,18 @@ from markdown_it import MarkdownIt
 
 from assistant.markdown.footnotes import add_footnotes
 from assistant.markdown.formulas import MAX_FORMULA_CHARACTERS, add_formulas, formula_closer
-from assistant.markdown.line_patterns import (
-    CODE_INDENT,
-    DELIMITER,
-    FENCE,
-    HEADING,
-    ITEM,
-    PARAGRAPH_START,
-    QUOTE,
-    RULE,
-    UNDECIDED,
-    UNDERLINE,
-    indentation,
-    starts_block,
-)
+
+# The lines with which blocks start, continue or end.
+FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+QUOTE = re.compile(r" {0,3}>")
+ITEM = re.compile(r"( {0,3})([-+*]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)")
+UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+DELIMITER = re.compile(r" {0,3}[-:|][-:| \t]*$")
+PARAGRAPH_START = re.compile(r"[^\W\d_]|[*_\"'(“‘$&`](?![*_`~\s])")
+UNDECIDED = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)]?)?[ \t]*")
+CODE_INDENT = 4
 
 # An indentation that no line reaches.
 _UNREACHABLE_INDENT = 1_000_000
@@ -37,10 +35,37 @@ MAX_PARSED_CHARACTERS = 8_000
 # text becomes one block.
 _FREE_PARSES, _FREE_CHARACTERS = 8, 2_000
 _LOOK_AHEAD_CHARACTERS = 64
+# What is folded away ends with the rest of the text if it is longer.
+MAX_DETAILS_LINES = 400
+_DETAILS = re.compile(r"(?:[ \t]*\n)* {0,3}<details>", re.IGNORECASE)
+_DETAILS_END = "</details>"
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
 add_formulas(_PARSER)
 add_footnotes(_PARSER)
+
+
+def indentation(text: str) -> int:
+    """Return the columns of white space before the text, with tab stops at every fourth column."""
+    column = 0
+    for character in text:
+        if character == " ":
+            column += 1
+        elif character == "\t":
+            column += 4 - column % 4
+        else:
+            break
+    return column
+
+
+def starts_block(text: str) -> bool:
+    """Return whether the line starts a block other than a list, whatever precedes it."""
+    return bool(FENCE.match(text) or HEADING.match(text) or RULE.match(text) or QUOTE.match(text))
+
+
+def is_details(text: str) -> bool:
+    """Return whether a block, or a line that begins one, is folded away: `<details>`."""
+    return bool(_DETAILS.match(text))
 
 
 class _Open(Enum):
@@ -52,6 +77,7 @@ class _Open(Enum):
     LIST = auto()
     INDENTED = auto()
     FENCE = auto()
+    DETAILS = auto()  # what is folded away, with all its blocks
     FORMULA = auto()  # of several lines; text after all if a blank line comes before its end
     REST = auto()  # everything to the end is one block
 
@@ -139,6 +165,8 @@ class BlockSplitter:
         text = line.rstrip("\n")
         if self._open is _Open.FENCE:
             self._in_fence(line, text)
+        elif self._open is _Open.DETAILS:
+            self._in_details(line, text)
         elif self._open is _Open.REST:
             self._lines.append(line)
         elif not text.strip(" \t"):
@@ -152,6 +180,13 @@ class BlockSplitter:
         mark = text.strip(" \t")
         if mark.startswith(self._closer) and not mark.strip(self._closer[0]) and indentation(text) < CODE_INDENT:
             self._close()
+
+    def _in_details(self, line: str, text: str) -> None:
+        self._lines.append(line)
+        if _DETAILS_END in text.lower():
+            self._close()
+        elif len(self._lines) > MAX_DETAILS_LINES:
+            self._open = _Open.REST
 
     def _in_formula(self, line: str, text: str) -> None:
         self._lines.append(line)
@@ -207,6 +242,10 @@ class BlockSplitter:
             self._item(item, text)
         elif closer := formula_closer(text):
             self._open, self._closer = _Open.FORMULA, closer
+        elif is_details(text):
+            self._open = _Open.DETAILS
+            if _DETAILS_END in text.lower():
+                self._close()
         else:
             self._open = _Open.PARAGRAPH
 

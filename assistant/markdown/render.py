@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from assistant.markdown.block_splitter import split_blocks
+from assistant.markdown.block_splitter import is_details, split_blocks
 from assistant.markdown.emphasis import CjkParserInline
 from assistant.markdown.footnotes import add_footnotes
 from assistant.markdown.formulas import add_formulas
@@ -25,7 +25,11 @@ MAX_BRACKETS = 1_000
 MAX_CELLS = 5_000
 MAX_LANGUAGE_CHARACTERS = 30
 
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_TAG = re.compile(r"(<br\s*/?>|<kbd>[^<>\n]{1,30}</kbd>)", re.IGNORECASE)
+_DETAILS = re.compile(
+    r"\s*<details>\s*(?:<summary>(?P<summary>.*?)(?:</summary>|$))?(?P<inner>.*?)(?:</details>(?P<rest>.*))?$",
+    re.IGNORECASE | re.DOTALL,
+)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -37,6 +41,7 @@ _CLEANER = nh3.Cleaner(
             "br",
             "code",
             "del",
+            "details",
             "div",
             "em",
             "h3",
@@ -44,13 +49,14 @@ _CLEANER = nh3.Cleaner(
             "h5",
             "h6",
             "hr",
+            "kbd",
             "li",
             "ol",
             "p",
             "pre",
             "s",
         ),
-        *("span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+        *("span", "strong", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
     },
     attributes={
         "a": {"href", "title", "target"},
@@ -59,12 +65,13 @@ _CLEANER = nh3.Cleaner(
         "pre": {"tabindex"},
     },
     tag_attribute_values={
-        **{tag: {"dir": {"auto"}} for tag in ("blockquote", "h3", "h4", "h5", "h6", "ol", "p", "ul")},
+        **{tag: {"dir": {"auto"}} for tag in ("blockquote", "details", "h3", "h4", "h5", "h6", "ol", "p", "ul")},
         "code": {"dir": {"ltr"}},
         "div": {"dir": {"auto", "ltr"}},
     },
     allowed_classes={
         "div": {"code", "code-head", "table"},
+        "li": {"task"},
         "p": {"footnote", "plain"},
         "span": {
             *("code-lang", "display", "formula", "host"),
@@ -88,11 +95,14 @@ def replace_unprintable(text: str) -> str:
 def render_block(source: str) -> str:
     """Return the sanitised HTML of one Markdown block or a whole text; any text is valid.
 
-    Raw HTML is shown as text. Images become links. Links are http, https or mailto, with their host shown.
+    Raw HTML is shown as text, but for line breaks, keys (`<kbd>`) and what is folded away (`<details>`).
+    Images become links. Links are http, https or mailto, with their host shown.
     """
     source = replace_unprintable(source)
     if _is_too_expensive(source):
         return _CLEANER.clean(f'<p class="plain" dir="auto">{html.escape(source)}</p>')
+    if is_details(source):
+        return _CLEANER.clean(_details(source))
     env: dict[str, Any] = {}
     rendered = str(_MARKDOWN.render(source, env))
     if not rendered.strip() and env.get("references"):
@@ -103,6 +113,16 @@ def render_block(source: str) -> str:
 def parse(source: str) -> list[Token]:
     """Return the tokens of a Markdown block, which must be no longer than `MAX_BLOCK_CHARACTERS`."""
     return _MARKDOWN.parse(source)
+
+
+def _details(source: str) -> str:
+    found = _DETAILS.match(source)
+    if found is None:
+        return html.escape(source)
+    summary = str(_MARKDOWN.renderInline((found["summary"] or "…").strip()))
+    inner = str(_MARKDOWN.render(found["inner"]))
+    rest = str(_MARKDOWN.render(found["rest"] or ""))
+    return f'<details dir="auto"><summary>{summary}</summary>{inner}</details>{rest}'
 
 
 def _is_too_expensive(source: str) -> bool:
@@ -124,7 +144,7 @@ def render_blocks(text: str) -> list[str]:
 
 def _adapt_tokens(state: StateCore) -> None:
     """Adapt the parser's tokens to our pages: headings, alignment, task lists, links and line breaks."""
-    is_item_start = False
+    item: Token | None = None  # that begins
     for token in state.tokens:
         if token.level == 0 and token.nesting == 1:
             token.attrSet("dir", "auto")  # each block has the direction of its first letter outside of code
@@ -134,11 +154,12 @@ def _adapt_tokens(state: StateCore) -> None:
             _align(token)
         elif token.type == "inline" and token.children is not None:
             children = token.children
-            if is_item_start and children and children[0].content[:4] in _TASKS:
+            if item is not None and children and children[0].content[:4] in _TASKS:
                 children[0].content = _TASKS[children[0].content[:4]] + children[0].content[4:]
-            token.children = link_tokens(_with_breaks(children))
+                item.attrSet("class", "task")
+            token.children = link_tokens(_with_tags(children))
         if token.type != "paragraph_open":
-            is_item_start = token.type == "list_item_open"
+            item = token if token.type == "list_item_open" else None
 
 
 def _align(token: Token) -> None:
@@ -148,19 +169,22 @@ def _align(token: Token) -> None:
         token.attrs["class"] = style.removeprefix("text-align:")
 
 
-def _with_breaks(children: list[Token]) -> list[Token]:
-    """Turn `<br>` into a line break; it is the only HTML tag that models need, in cells of tables."""
-    if not any("<br" in child.content.lower() for child in children if child.type == "text"):
+def _with_tags(children: list[Token]) -> list[Token]:
+    """Turn `<br>`, which models need in cells of tables, into a line break, and `<kbd>` into a key."""
+    if not any("<" in child.content for child in children if child.type == "text"):
         return children
     found: list[Token] = []
     for child in children:
         if child.type != "text":
             found.append(child)
             continue
-        for number, part in enumerate(_BREAK.split(child.content)):
-            if number:
+        for number, part in enumerate(_TAG.split(child.content)):
+            if number % 2 and part[1] in "kK":
+                key = Token("text", "", 0, content=part[len("<kbd>") : -len("</kbd>")])
+                found += [Token("kbd_open", "kbd", 1), key, Token("kbd_close", "kbd", -1)]
+            elif number % 2:
                 found.append(Token("hardbreak", "br", 0))
-            if part:
+            elif part:
                 found.append(Token("text", "", 0, content=part))
     return found
 

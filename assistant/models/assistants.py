@@ -188,7 +188,7 @@ class Assistant(models.Model):
         validators=[MinValueValidator(0.0), MaxValueValidator(2.0)],
         help_text=_("Empty: the model's own."),
     )
-    is_active = models.BooleanField(_("is active"), default=True)
+    is_active = models.BooleanField(_("active"), default=True)
     greeting = models.CharField(
         _("greeting"),
         max_length=200,
@@ -207,8 +207,7 @@ class Assistant(models.Model):
         default=dict,
         db_default={},
         blank=True,
-        editable=False,
-        help_text=_("Greeting and starters by language."),
+        help_text=_("Greeting, starters and notice by language."),
     )
     extensions = list_field(
         default=extensions_of_new_assistants,

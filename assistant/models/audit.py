@@ -27,7 +27,10 @@ class AuditEntry(models.Model):
         verbose_name = _("audit entry")
         ordering = ["-created_at"]
         verbose_name_plural = _("audit entries")
-        indexes = [models.Index(fields=["tenant", "-created_at"], name="audit_of_a_tenant")]
+        indexes = [
+            models.Index(fields=["tenant", "-created_at"], name="audit_of_a_tenant"),
+            models.Index(fields=["-created_at"], name="audit_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"

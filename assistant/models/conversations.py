@@ -136,6 +136,8 @@ class Conversation(models.Model):
         ordering = ["-updated_at"]
         indexes = [
             models.Index(fields=["tenant", "user", "-updated_at"]),
+            # For the operators' list of all tenants' conversations.
+            models.Index(fields=["-updated_at"], name="conversations_by_age"),
             models.Index(fields=["updated_at"], condition=Q(is_temporary=True), name="temporary_conversations"),
         ]
         constraints = [
@@ -191,7 +193,7 @@ class Message(models.Model):
     )
     tool_call_id = models.CharField(_("tool call id"), max_length=128, blank=True)
     is_partial = models.BooleanField(
-        _("is partial"), default=False, help_text=_("Cut off by a cancel, an error or a crash.")
+        _("cut off"), default=False, help_text=_("Cut off by a cancel, an error or a crash.")
     )
     is_superseded = models.BooleanField(
         default=False,
@@ -263,6 +265,7 @@ class Feedback(models.Model):
         ordering = ["-created_at"]
         verbose_name_plural = _("feedback")
         constraints = [models.UniqueConstraint(fields=["user", "message"], name="one_feedback_per_message")]
+        indexes = [models.Index(fields=["-created_at"], name="feedback_by_age")]
 
     def __str__(self) -> str:
         return self.get_rating_display()

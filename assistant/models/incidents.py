@@ -20,7 +20,7 @@ class Incident(models.Model):
     run_id = models.CharField(max_length=200, blank=True)
     call_id = models.CharField(max_length=128, blank=True)
     description = models.TextField(_("description"))
-    is_resolved = models.BooleanField(_("is resolved"), default=False)
+    is_resolved = models.BooleanField(_("resolved"), default=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:

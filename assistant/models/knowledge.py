@@ -59,6 +59,8 @@ class Document(models.Model):
         verbose_name_plural = _("documents")
         ordering = ["tenant_id", "title", "id"]
         constraints = [models.UniqueConstraint(fields=["tenant", "title"], name="one_document_per_title")]
+        # Each search asks for the languages, and reads no document for that.
+        indexes = [models.Index(fields=["tenant", "language"], name="documents_by_language")]
 
     def __str__(self) -> str:
         return self.title

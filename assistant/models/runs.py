@@ -70,7 +70,7 @@ class Run(models.Model):
         related_name="+",
     )
     is_test = models.BooleanField(
-        _("is test"),
+        _("test"),
         default=False,
         db_default=False,
         help_text=_("It tests a prompt, and is not counted among the tenant's runs."),

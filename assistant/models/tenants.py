@@ -57,7 +57,7 @@ class Tenant(models.Model):
     name = models.CharField(_("name"), max_length=200)
     timezone = models.CharField(_("timezone"), max_length=64, default="UTC", validators=[validate_timezone])
     is_active = models.BooleanField(
-        _("is active"), default=True, help_text=_("Members of an inactive tenant are refused everywhere.")
+        _("active"), default=True, help_text=_("Members of an inactive tenant are refused everywhere.")
     )
     suspension_notice = models.CharField(
         max_length=500,

@@ -57,7 +57,7 @@ class UsageEntry(models.Model):
         help_text=_("Some of it was estimated here: an answer was cut off, or the provider counted nothing."),
     )
     is_test = models.BooleanField(
-        _("is test"), default=False, db_default=False, help_text=_("Spent on a test of a prompt.")
+        _("test"), default=False, db_default=False, help_text=_("Spent on a test of a prompt.")
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 

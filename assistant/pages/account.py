@@ -72,6 +72,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "is_sign_in_ours": is_sign_in_ours(),
         "has_password": user.has_usable_password(),
         **parts_of("account", request),
+        "own_parts": parts_of("own-things", request)["parts"],
     }
     page = _in_a_tenant(request)
     if page is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.http import HttpRequest
 
-Place = Literal["sign-in", "account", "own-data", "welcome"]
+Place = Literal["sign-in", "account", "own-things", "welcome"]
 Context = Callable[[HttpRequest], Mapping[str, Any] | None]
 
 
@@ -20,7 +20,7 @@ class Part:
     context: Context
 
 
-_parts: dict[Place, list[Part]] = {"sign-in": [], "account": [], "own-data": [], "welcome": []}
+_parts: dict[Place, list[Part]] = {"sign-in": [], "account": [], "own-things": [], "welcome": []}
 
 
 def add_part(place: Place, template: str, *, context: Context) -> None:

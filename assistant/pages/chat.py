@@ -18,8 +18,8 @@ from assistant.models import Assistant, Conversation
 from assistant.pages import conversation_menu
 from assistant.pages.added_parts import parts_of
 from assistant.pages.base_template import render_page
-from assistant.pages.conversation_list import sidebar_context
 from assistant.pages.members import TENANT_IN_SESSION, MemberRequest, for_members, user_id
+from assistant.pages.sidebar import sidebar_context
 from assistant.pages.signed_in import signed_in
 from assistant.services import composer_parts
 from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE, ai_notice
@@ -34,7 +34,7 @@ from assistant.services.conversations.conversations import (
     rename_conversation,
 )
 from assistant.services.files.limits import attachment_limits
-from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR, new_test, shown_test
+from assistant.services.runs.prompt_tests import prompt_tests
 from assistant.services.tenancy.audience import Fact, audience_of, is_told
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 
@@ -58,33 +58,17 @@ def home(request: HttpRequest) -> HttpResponse:
 def chat(page: MemberRequest) -> HttpResponse:
     """Show a new conversation with the assistant that `?assistant=` names, or with the tenant's first.
 
-    `?test=` names a version of a prompt, by its id, that the conversation tests; `?tools=ask` asks before changes.
+    With `?test=` an optional app says what the conversation tests.
     """
     assistants = _assistants(page.member)
-    if version := page.request.GET.get("test"):
-        return _test_page(page, assistants, version)
     wanted = page.request.GET.get("assistant")
+    given = None
+    if page.request.GET.get("test") and (begun := prompt_tests().begun(member=page.member, request=page.request)):
+        wanted, given = begun
     chosen = next((one for one in assistants if one.slug == wanted), None)
     if wanted and chosen is None:
         raise Http404
-    return _chat_page(page, assistants, chosen or (assistants[0] if assistants else None), None)
-
-
-def _test_page(page: MemberRequest, assistants: list[Assistant], version: str) -> HttpResponse:
-    """Show a new conversation that tests a version, at first with the question that was taken along, if any."""
-    is_number = version.isascii() and version.isdigit() and len(version) < 19
-    tools = page.request.GET.get("tools", "")
-    test = new_test(member=page.member, version_id=int(version), tools=tools) if is_number else None
-    chosen = None if test is None else next((one for one in assistants if one.pk == test.version.assistant_id), None)
-    if chosen is None:
-        raise Http404
-    question = page.request.session.pop(QUESTION_TO_TRY, "")
-    given = {
-        "test": test,
-        "question": question if isinstance(question, str) else "",
-        "is_taken": test is not None and page.request.session.get(TAKEN_FOR) == test.version.pk,
-    }
-    return _chat_page(page, assistants, chosen, None, given)
+    return _chat_page(page, assistants, chosen or (assistants[0] if assistants else None), None, given)
 
 
 @require_safe
@@ -97,7 +81,7 @@ def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     if conversation.is_temporary:
         # It is deleted when the page in which it began is left.
         return redirect("assistant:chat", tenant=page.member.tenant.slug)
-    test = shown_test(member=page.member, conversation=conversation)
+    test = prompt_tests().shown(member=page.member, conversation=conversation) if conversation.test_tools else None
     return _chat_page(page, _assistants(page.member), conversation.assistant, conversation, {"test": test})
 
 
@@ -113,7 +97,7 @@ def _chat_page(
     conversation: Conversation | None,
     given: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    """Render the page; `given` is added to its context: `test`, as `ShownTest`, `question`, `is_taken`."""
+    """Render the page; `given` is added to its context: of a test `test`, `question` and `is_taken`."""
     member = page.member
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug

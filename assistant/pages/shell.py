@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
 
 from assistant.models import Assistant
 from assistant.pages.base_template import render_page
-from assistant.pages.conversation_list import sidebar_context
-from assistant.pages.members import MemberRequest
+from assistant.pages.sidebar import sidebar_context
+
+if TYPE_CHECKING:
+    from assistant.pages.members import MemberRequest
 
 
 def render_in_shell(page: MemberRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:

@@ -20,7 +20,6 @@ from assistant.services.signin.guard import check_own_password, guard, remember_
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.signin.sign_in_page import is_sign_in_ours, sign_in_name
 from assistant.services.tenancy.brands import brand_of_sign_in
-from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.sign_in_steps import page_of_app
 
 
@@ -85,7 +84,6 @@ def sign_in_context(request: HttpRequest) -> dict[str, Any]:
     """Return what each sign-in page shows besides its form."""
     return {
         "sign_in_name": sign_in_name(),
-        "can_reset_password": is_mail_configured(),
         "brand": brand_of_sign_in(request),
         **parts_of("sign-in", request),
     }

@@ -88,9 +88,3 @@ def split_query(address: str) -> Address:
         urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")),
         dict(parse_qsl(parts.query, keep_blank_values=True)),
     )
-
-
-def with_query(base: str, address: str) -> str:
-    """Return an address with the query of another one."""
-    query = urlsplit(address).query
-    return f"{base}?{query}" if query else base

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
-from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
@@ -53,22 +52,6 @@ small_models = LazyModule("assistant.providers.embedded.small_models")
 _without_usage: TTLCache[tuple[str, str], bool] = TTLCache(1_000, ttl=3_600)
 # Servers that refused structured output, for an hour: by address, key, path and model.
 _without_format: TTLCache[tuple[str, ...], bool] = TTLCache(1_000, ttl=3_600)
-# Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
-_WELL_KNOWN = {
-    "openai.azure.com": "azure.ai.openai",
-    "services.ai.azure.com": "azure.ai.inference",
-    "anthropic.com": "anthropic",
-    "amazonaws.com": "aws.bedrock",
-    "aiplatform.googleapis.com": "gcp.vertex_ai",
-    "generativelanguage.googleapis.com": "gcp.gemini",
-    "cohere.com": "cohere",
-    "cohere.ai": "cohere",
-    "deepseek.com": "deepseek",
-    "groq.com": "groq",
-    "mistral.ai": "mistral_ai",
-    "perplexity.ai": "perplexity",
-    "x.ai": "x_ai",
-}
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
 _NAMES_FORMAT = re.compile(r"response_format|text\.format|json_schema|structured output", re.IGNORECASE)
 
@@ -111,6 +94,7 @@ class OpenAIModel(CallsTools):
     # What providers take of tools, the address below `base_url`, and options that `extra_body` cannot set.
     rules = OPENAI_RULES
     _path = "/chat/completions"
+    well_known_provider = "openai"
     _reserved = RESERVED
 
     def __init__(
@@ -166,12 +150,6 @@ class OpenAIModel(CallsTools):
     def circuit_key(self) -> tuple[str, str, str]:
         """What distinguishes the model from others whose limits and failures are not its own."""
         return (*self._server_key, self.name)
-
-    @property
-    def well_known_provider(self) -> str:
-        """The provider at this address in OpenTelemetry's registry; "openai" for any other compatible server."""
-        host = urlsplit(self._url).hostname or ""
-        return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
     @property
     def server_url(self) -> str:

@@ -54,11 +54,10 @@ from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.toolkit.text import clean_text
+from assistant.websocket import handshake
 from assistant.websocket.added_frames import AddedFrames
-from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.follower import FollowedThreads, Send
 from assistant.websocket.frames import parse_after, parse_message_id, protocol_error, where_to_upload
-from assistant.websocket.language import close_reason, language_of
 from assistant.websocket.later_runs import LaterRuns
 
 logger = logging.getLogger(__name__)
@@ -245,22 +244,22 @@ class ChatConsumer(BaseConsumer):
 
     async def connect(self) -> None:
         # Of all sentences for this connection, and of the runs that it begins.
-        activate(language_of(self.scope))
+        activate(handshake.language_of(self.scope))
         route = self.scope["url_route"]["kwargs"]
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
         # Everything to close with the connection.
         self._held = AsyncExitStack()
-        credentials = credentials_of(self.scope)
+        credentials = handshake.credentials_of(self.scope)
         # Before any query, so that a flood of handshakes does not reach the database.
-        has_token = take_handshake(credential_text(self.scope, credentials))
+        has_token = take_handshake(handshake.credential_text(self.scope, credentials))
         if not has_token or is_full():
-            await self._close_at_once(close_reason(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES))
+            await self._close_at_once(handshake.close_reason(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES))
             return
         try:
             caller = await aadmit(
-                credentials, WEBSOCKET, rule=HANDSHAKE, tenant_slug=route["tenant"], assistant_slug=self._assistant
+                credentials, handshake.DOOR, rule=HANDSHAKE, tenant_slug=route["tenant"], assistant_slug=self._assistant
             )
         except OUTAGE_ERRORS as exc:
             await self._answer_outage(exc)
@@ -283,7 +282,7 @@ class ChatConsumer(BaseConsumer):
             try:
                 await held.enter_async_context(connection_slot(self.member))
             except TooManyConnections as exc:
-                await self._close_at_once(close_reason("Too many connections.", str(exc)))
+                await self._close_at_once(handshake.close_reason("Too many connections.", str(exc)))
                 return
             await self._accept()
             self._stay_open(caller, held)
@@ -297,7 +296,7 @@ class ChatConsumer(BaseConsumer):
 
     async def _accept(self) -> None:
         offered = self.scope.get("subprotocols") or ()
-        await self.accept(PROTOCOL if PROTOCOL in offered else None)
+        await self.accept(handshake.PROTOCOL if handshake.PROTOCOL in offered else None)
 
     async def _answer_outage(self, exc: Exception) -> None:
         """Answer a handshake with 503 while the database is unavailable; servers that cannot (daphne) answer 500."""
@@ -337,7 +336,7 @@ class ChatConsumer(BaseConsumer):
             return
         if not (self._bucket.take() and self._member_bucket.take()):
             self._is_closing = True
-            await self.close(CLOSE_TOO_MANY, close_reason(TOO_MANY_FRAMES))
+            await self.close(CLOSE_TOO_MANY, handshake.close_reason(TOO_MANY_FRAMES))
             return
         size = len(bytes_data or b"") if text_data is None else len(text_data.encode("utf-8", "replace"))
         if size > MAX_SERVER_FRAME:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -15,11 +15,11 @@ from django.utils.translation import gettext
 from assistant.core.values.deadline import IdleTimer, TimeSlice
 from assistant.core.values.events import Custom, Event
 from assistant.markdown.stream import BlockRenderer
-from assistant.services.conversations.added_notices import ADDED
+from assistant.services.conversations.added_notices import ADDED, watch_added
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, with_thread, without_cancelled
-from assistant.services.eventlog.log import PATH, SUMMARY, TOOLS, Entry, Position, ThreadLog
+from assistant.services.eventlog.log import PATH, SUMMARY, Entry, Position, ThreadLog
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.outage_errors import OUTAGE_ERRORS
 from assistant.services.run_key import key_of
@@ -37,7 +37,6 @@ from assistant.services.runs.reading.thread_snapshot import (
 )
 from assistant.services.tenancy.members import Member
 from assistant.services.token_bucket import Bucket
-from assistant.websocket.tool_switches import are_tools_off, watch_tools
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
@@ -75,7 +74,7 @@ class Follower:
         bucket: limits how many characters are rendered for the member.
         renders: the client wants rendered Markdown blocks, notices and details of answers.
         knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
-        tells_tools: whether the client is told at first which tools are off, and not only when that changes.
+        told: the notices of optional apps that the client is told at first, and not only when they change.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Follower:
         bucket: Bucket,
         renders: bool,
         knows_outcomes: bool,
-        tells_tools: bool = False,
+        told: Collection[str] = (),
     ) -> None:
         self.thread = thread
         self.knows_outcomes = knows_outcomes
@@ -107,8 +106,7 @@ class Follower:
         self._readable: dict[int, bool] = {}
         self._sent = {
             SUMMARY: -1,
-            **{what: -1 if after_snapshot else log.changes[what] for what, after_snapshot in ADDED.items()},
-            TOOLS: -1 if tells_tools else log.changes[TOOLS],
+            **{what: -1 if what in told else log.changes[what] for what in ADDED},
         }
         self._sent_paths = 0
         self._gate = gate
@@ -386,7 +384,7 @@ class FollowedThreads:
         if len(self._followers) >= MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followers)))
         log = await get_runs().log.open(thread)
-        stop_watching = watch_tools(self._member.tenant.pk, log)
+        told, stops = watch_added(self._member.tenant.pk, log)
         follower = Follower(
             thread=asked or thread,
             log=log,
@@ -402,10 +400,10 @@ class FollowedThreads:
             bucket=self._bucket,
             renders=renders,
             knows_outcomes=self._knows_outcomes,
-            tells_tools=are_tools_off(self._member.tenant.pk),
+            told=told,
         )
         task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
-        task.add_done_callback(lambda _: stop_watching())
+        task.add_done_callback(lambda _: [stop() for stop in stops])
         task.add_done_callback(self._on_done)
         self._followers[thread] = (follower, task)
 

@@ -1,4 +1,4 @@
-"""What the embedded chat model writes as wordings of questions: what it searches for first."""
+"""What the embedded chat model writes as wordings of questions: what its last search of two looks for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_written_wordings(cases: Iterable[dict[str, Any]], *, tenant: str, url: 
     """Yield cases with the wordings of the embedded model instead of their own; none where it searches for nothing.
 
     Args:
-        tenant: the slug of the one whose documents it is told of; it reads no passage.
+        tenant: the slug of the one whose documents it searches, and searches again where nothing surely answers.
         url: the model's server.
     """
     row = Tenant.objects.get(slug=tenant)
@@ -33,7 +33,7 @@ def with_written_wordings(cases: Iterable[dict[str, Any]], *, tenant: str, url: 
         system=SYSTEM,
         tools=[search_docs, read_document],
         context=context,
-        limits=Limits(rounds=1, seconds=ANSWER_SECONDS),
+        limits=Limits(rounds=2, seconds=ANSWER_SECONDS),
     )
     with asyncio.Runner() as runner, tenant_scope(row.pk):
         if not runner.run(is_ready(url, seconds=LOADING_SECONDS, absent_seconds=LOADING_SECONDS)):
@@ -47,7 +47,7 @@ async def _wordings(client: ChatClient[Any], question: str) -> Sequence[str]:
         reply = await client.call(question)
     except RunFailed as exc:
         reply = exc.reply
-    for call in reply.tool_calls:
+    for call in reversed(reply.tool_calls):
         if call.name == search_docs.name:
             return _texts(call.arguments)
     return []

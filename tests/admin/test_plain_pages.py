@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from assistant.models import (
     TenantLimits,
     ToolSetting,
 )
+from assistant.services.toolpolicy.switch_query import read_secrets
 from tests.base import Cast
 from tests.factories import make_provider
 
@@ -93,6 +95,24 @@ def test_an_operator_sets_up_a_tenant_that_chats(cast: Cast) -> None:
     assert {"tenant.add", "membership.add", "provider.add", "assistant.add", "prompt.publish", "limits.set"} <= done
 
 
+def test_the_plain_pages_take_as_json_what_the_panel_has_fields_for(cast: Cast) -> None:
+    root, slug = signed_in(cast.root), cast.support.slug
+    texts = {"de": {"greeting": "Hallo", "notice": "Eine KI antwortet."}}
+    stored(root, Assistant, cast.support.pk, translations=json.dumps(texts))
+    assert Assistant.objects.get(tenant=cast.acme, slug=slug).translations == texts
+    with pytest.raises(AssertionError, match="must be an object with greeting"):
+        stored(root, Assistant, cast.support.pk, translations=json.dumps({"de": "Hallo"}))
+    with pytest.raises(AssertionError, match="Give a JSON object"):
+        stored(root, ToolSetting, tenant=cast.acme.pk, tool="current_time", policy="on", config='["red"]')
+    secrets = {"new_secrets": json.dumps({"token": "of-acme"})}
+    stored(root, ToolSetting, tenant=cast.acme.pk, tool="current_time", policy="on", **secrets)
+    setting = ToolSetting.objects.get(tenant=cast.acme, tool="current_time")
+    assert read_secrets([setting.secrets]) == {"token": "of-acme"}
+    stored(root, ToolSetting, setting.pk, clear_secrets="on")
+    setting.refresh_from_db()
+    assert setting.secrets == ""
+
+
 def test_a_secret_is_stored_and_not_shown(cast: Cast) -> None:
     provider = make_provider(cast.acme, base_url="https://llm.example.com/v1", api_key="sk-of-acme")
     page = signed_in(cast.amy).get(f"/admin/assistant/provider/{provider.pk}/change/").content.decode()
@@ -145,3 +165,71 @@ def test_what_is_in_use_is_kept(cast: Cast) -> None:
     root = signed_in(cast.root)
     root.post(f"/admin/assistant/provider/{provider.pk}/delete/", {"post": "yes"})
     assert Provider.objects.filter(pk=provider.pk, tenant=cast.acme).exists()
+
+
+def asked_to_switch(client: Client, *settings: ToolSetting) -> Any:
+    """Choose the action that switches tools, for some rows of the list."""
+    chosen = {"action": "switch", "index": "0", "_selected_action": [setting.pk for setting in settings]}
+    return client.post("/admin/assistant/toolsetting/", chosen)
+
+
+def switched(client: Client, *settings: ToolSetting, **values: str) -> Any:
+    """Send the form of that action's page."""
+    sent = {"until_0": "", "until_1": "", "reason": "", **values}
+    rows = {"_selected_action": [setting.pk for setting in settings]}
+    return client.post("/admin/assistant/toolsetting/switch/", sent | rows)
+
+
+def test_tools_are_switched_from_their_list(cast: Cast) -> None:
+    owners = (None, cast.support)
+    everywhere, support = (
+        ToolSetting.objects.create(tenant=cast.acme, assistant=one, tool="current_time", policy="on") for one in owners
+    )
+    amys = signed_in(cast.amy)
+    asked = asked_to_switch(amys, everywhere, support)
+    assert asked.status_code == 200
+    for part in ('name="policy"', 'name="reason"', 'name="until_0"', "current_time: On (Acme)"):
+        assert part in asked.content.decode()
+    assert {*ToolSetting.objects.filter(tenant=cast.acme).values_list("policy", flat=True)} == {"on"}
+    done = switched(amys, everywhere, support, policy="ask", reason="It runs late")
+    assert done.status_code == 302
+    for setting in (everywhere, support):
+        setting.refresh_from_db()
+        assert (setting.policy, setting.reason) == ("ask", "It runs late")
+    entry = AuditEntry.objects.get(tenant=cast.acme, action="tool.switch", target="current_time")
+    assert (entry.actor, entry.details["before"], entry.details["policy"]) == (cast.amy, "on", "off")
+    assert "2 switches were set." in amys.get("/admin/assistant/toolsetting/").content.decode()
+
+
+def test_a_switch_that_cannot_be_set_says_why(cast: Cast) -> None:
+    gone = ToolSetting.objects.create(tenant=cast.acme, tool="nowhere", policy="on")
+    answer = switched(signed_in(cast.amy), gone, policy="off")
+    assert "this deployment has no tool" in answer.content.decode()
+    ended = ToolSetting.objects.create(tenant=cast.acme, tool="plain", policy="on")
+    past = {"until_0": "2020-01-01", "until_1": "00:00"}
+    answer = switched(signed_in(cast.amy), ended, policy="on", reason="It runs late", **past)
+    assert "the end must be in the future" in answer.content.decode()
+    assert not AuditEntry.objects.filter(tenant=cast.acme, action="tool.switch").exists()
+
+
+def test_another_tenants_tools_are_not_switched(cast: Cast) -> None:
+    theirs = ToolSetting.objects.create(tenant=cast.globex, tool="plain", policy="on")
+    amys = signed_in(cast.amy)
+    assert "plain: On" not in asked_to_switch(amys, theirs).content.decode()
+    assert switched(amys, theirs, policy="off").status_code == 302
+    assert signed_in(cast.alice).post("/admin/assistant/toolsetting/switch/").status_code == 302
+    theirs.refresh_from_db()
+    assert theirs.policy == "on"
+
+
+def test_who_may_not_change_tools_may_not_switch_them(cast: Cast) -> None:
+    ours = ToolSetting.objects.create(tenant=cast.acme, tool="current_time", policy="on")
+    cast.alice.is_staff = True
+    cast.alice.save()
+    assert switched(signed_in(cast.alice), ours, policy="off").status_code == 403
+    assert signed_in(cast.amy).get("/admin/assistant/toolsetting/switch/").status_code == 302
+    assert (
+        signed_in(cast.amy).post("/admin/assistant/toolsetting/switch/", {"_selected_action": "x"}).status_code == 302
+    )
+    ours.refresh_from_db()
+    assert ours.policy == "on"

@@ -12,6 +12,7 @@ from assistant.library.knowledge import search_docs
 from assistant.models import AuditEntry, Document
 from assistant.services.knowledge import places
 from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.files import MAX_FILE_BYTES
 from tests.api.calling import Caller, key_of
 from tests.base import Cast
 from tests.library.calling import call, context_of
@@ -93,6 +94,7 @@ def test_members_and_other_scopes_upload_nothing(cast: Cast) -> None:
         ("a.png", samples.PNG, 400),
         ("a.docx", samples.PNG, 415),
         ("a.txt", b"\xff\xfe\x00", 415),
+        ("a.txt", b"x" * (MAX_FILE_BYTES + 1), 413),
     ],
 )
 def test_a_file_that_is_no_document_is_refused_with_a_sentence(

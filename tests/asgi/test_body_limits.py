@@ -17,6 +17,7 @@ from django.conf import settings
 from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.body_sizes import size_bound
 from assistant.services.tenancy.members import create_api_key
+from tests.asgi.quick_body_settings import RATE
 from tests.base import Cast
 from tests.live import Server, serve
 
@@ -28,7 +29,6 @@ EVERYWHERE = (
     "/api/v1/tenants/acme/conversations/", "/v1/chat/completions",
 )  # fmt: skip
 UPLOAD = "/admin/assistant/document/add/"
-RATE = 100_000
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,7 @@ def quick(django_db_setup: None) -> Iterator[Server]:
     """A server that does not wait long."""
     with serve(
         env={
-            "ASSISTANT_BODY_TIMEOUT_SECONDS": "1",
-            "ASSISTANT_MIN_BODY_RATE": str(RATE),
+            "DJANGO_SETTINGS_MODULE": "tests.asgi.quick_body_settings",
             "ASSISTANT_UPLOAD_PATHS": "/nowhere/",
         }
     ) as server:

@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from playwright.async_api import WebSocketRoute, expect
 
 from assistant.services.errors import Failure
 from assistant.services.eventlog.frames import refusal_frame
-from tests.base import PASSWORD
+from assistant.services.tenancy.tenants import set_active
+from tests.base import PASSWORD, Cast
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor, sign_in
 from tests.fake_answers import reply
@@ -209,6 +211,18 @@ async def test_signing_out_elsewhere_leads_to_signing_in_and_back(
     await expect(page).to_have_url(address)
     await expect(questions(page)).to_have_text(["Hi", "Still there?"])
     await expect(last_answer(page)).to_have_text("I am.")
+
+
+async def test_a_suspended_tenants_notice_is_read_in_open_chats(alice_browser: Visitor, cast: Cast) -> None:
+    page = await alice_browser.open()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    notice = "Please call <billing>."
+    await database_sync_to_async(set_active)(tenant=cast.acme, is_active=False, notice=notice, actor=None)
+    await expect(page.locator("#connection")).to_contain_text(notice, timeout=20_000)
+    await expect(page.locator("#sign-in")).to_be_hidden()
+    # Browsers report that the page is not there any more.
+    assert all("404" in problem for problem in alice_browser.problems)
+    alice_browser.problems.clear()
 
 
 async def test_what_one_member_wrote_is_neither_sent_nor_shown_for_the_next(

@@ -56,6 +56,9 @@ ADD_SHEETS = """(names) => Promise.all(names.map((name) => new Promise((done) =>
   document.head.append(link);
 })))"""
 
+# What enters is compared when it is there.
+ENTERED = "Promise.all(document.getAnimations().map((one) => one.finished))"
+
 
 @pytest.fixture
 def host(transactional_db: None, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
@@ -106,6 +109,7 @@ async def test_the_hosts_styles_change_nothing_in_the_chat(
         page = await conversation(made, fake_provider)
         # Where the host's root has a larger font, as Pico's has, the chat is larger too.
         await page.evaluate("document.documentElement.style.fontSize = '16px'")
+        await page.evaluate(ENTERED)
         looks[style] = await page.evaluate(LOOKS)
         assert await fits(page)
         assert made.problems == []
@@ -120,7 +124,7 @@ async def test_our_styles_change_nothing_in_the_hosts_pages(style: str, browser:
     page = await made.open("/orders/")
     # What lies below the mouse looks another way, which the browser may notice only later.
     await page.mouse.move(0, 800)
-    await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+    await page.evaluate(ENTERED)
     before = await page.evaluate(OF_HOST)
     await page.evaluate(ADD_SHEETS, ["base", "chat", "answer"])
     assert differences(before, await page.evaluate(OF_HOST)) == []

@@ -70,7 +70,7 @@ async def test_a_passkey_from_its_first_day_to_its_last(page: Page) -> None:
     await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     await expect(page.locator(".codes li")).to_have_count(10)
     await page.get_by_role("link", name="Back to your second factors").click()
-    await expect(page.locator(".factors li")).to_contain_text("Laptop")
+    await expect(page.locator(".own-list li")).to_contain_text("Laptop")
     await page.get_by_role("link", name="Back to the chat").click()
 
     await sign_out(page)
@@ -89,7 +89,7 @@ async def test_a_passkey_from_its_first_day_to_its_last(page: Page) -> None:
     await page.get_by_role("button", name="Go on").click()
     await page.get_by_role("button", name="Remove").click()
     await expect(page.get_by_role("heading", name="Passkeys")).to_be_visible()
-    await expect(page.locator(".factors li")).to_have_count(0)
+    await expect(page.locator(".own-list li")).to_have_count(0)
     await page.get_by_role("link", name="Back to the chat").click()
     await sign_out(page)
     await enter_password(page)

@@ -91,12 +91,36 @@ async def test_a_row_that_is_named_with_an_at_is_chosen_by_keys(ada: Visitor, mo
     await expect(option).to_be_visible()
     await box.press("Enter")
     await expect(box).to_have_value(re.compile("@103 of acme-customer-3"))
+    await expect(page.locator(".row-chip")).to_have_text("@order103 of acme-customer-3")
     model.reply("It is open.")
     await box.press_sequentially(" how is it?")
     await box.press("Enter")
     await answered(page)
+    await expect(page.locator(".row-chip")).to_have_count(0)
     await expect(last_answer(page)).to_contain_text("It is open.")
     assert "get_order" in sent(model)
+
+
+async def test_a_tool_that_is_named_with_an_at_is_a_chip_that_can_be_taken_off(ada: Visitor) -> None:
+    page = await chat(ada)
+    box = page.get_by_label("Message to")
+    await box.press_sequentially("Use @find ord")
+    await expect(page.get_by_role("option")).to_have_count(1)
+    await expect(page.locator("#status")).to_have_text("1 found (tool), choose with the arrow keys")
+    await box.press("Enter")
+    chip = page.locator(".row-chip")
+    await expect(chip).to_have_text("@toolFind orders")
+    await page.get_by_role("button", name="Take off Find orders").press("Enter")
+    await expect(box).to_have_value("Use Find orders ")
+    await expect(box).to_be_focused()
+    await expect(chip).to_have_count(0)
+    await box.press_sequentially("or @find ord")
+    await expect(page.get_by_role("option")).to_have_count(1)
+    await box.press("Enter")
+    await expect(chip).to_have_count(1)
+    await box.press("Control+A")
+    await box.press("Delete")
+    await expect(chip).to_have_count(0)
 
 
 async def test_no_row_of_another_company_is_offered(ada: Visitor) -> None:

@@ -191,6 +191,8 @@ async def test_axe_finds_nothing_in_the_chat(
         ("account", "/accounts/settings/"),
         ("inbox", "/t/acme/inbox/"),
         ("prompts", "/t/acme/prompts/"),
+        ("schedules", "/t/acme/schedules/"),
+        ("own data", "/t/acme/own-data/"),
         ("password", "/accounts/settings/password/"),
     ):
         await page.goto(site.url + path)
@@ -265,6 +267,8 @@ async def test_nothing_is_lost_in_a_narrow_window(
         ("account", "/accounts/settings/"),
         ("inbox", "/t/acme/inbox/"),
         ("prompts", "/t/acme/prompts/"),
+        ("schedules", "/t/acme/schedules/"),
+        ("own data", "/t/acme/own-data/"),
         ("login", "/accounts/login/"),
     ):
         await page.goto(site.url + path)

@@ -61,6 +61,7 @@ def test_every_kind_of_frame_is_a_message() -> None:
         "alarm",
         "inbox",
         "inbox.seen",
+        "conversations",
         "tool_requests",
         "tool_requests.seen",
         "ping",

@@ -59,6 +59,7 @@ def test_the_listed_frames_and_events_are_those_of_the_websocket_api() -> None:
         "alarm",
         "inbox",
         "inbox.seen",
+        "conversations",
         "tool_requests",
         "tool_requests.seen",
         "ping",

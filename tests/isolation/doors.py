@@ -55,7 +55,9 @@ def addresses(resolver: URLResolver | None = None, prefix: str = "/", names: tup
 
 def _admin_model(name: str) -> type[models.Model] | None:
     for model in admin.site._registry:
-        if name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_"):
+        if name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_") or name.endswith(
+            f"_{model._meta.model_name}"
+        ):
             return model
     return None
 
@@ -76,6 +78,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "call_id": rows[ToolCall].call_id,
         "number": "1",
         "schedule": by_model.get("schedule", "1"),
+        "session": by_model.get("browsersession", "1"),
         "label": by_model.get("questionlabel", "1"),
         "file": by_model["attachment" if _OPENAI.search(address.path) else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",

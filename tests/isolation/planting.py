@@ -41,6 +41,8 @@ FIXED: Mapping[str, Any] = {
     "assistant.Conversation.is_temporary": False,
     "assistant.Conversation.archived_at": None,
     "assistant.Conversation.test_tools": "",
+    # The check of documents finds its passage in what is planted.
+    "assistant_gaps.QuestionLabel.is_lost": False,
     "assistant_evaluations.EvaluationCase.history": [{"role": "user", "content": CANARY}],
     "assistant_evaluations.EvaluationCase.recorded": [
         {"name": CANARY, "arguments": f'{{"a": "{CANARY}"}}', "result": CANARY, "sources": [CANARY]}
@@ -56,6 +58,12 @@ FIXED: Mapping[str, Any] = {
             "agent": "",
         }
     ],
+    "assistant_change_sets.ChangeSet.items": [{"kind": "prompt", "assistant": "", "name": "", "value": CANARY}],
+    # A draft: others begin and end by themselves.
+    "assistant_change_sets.ChangeSet.state": "draft",
+    "assistant_change_sets.AppliedChange.before": None,
+    "assistant_change_sets.AppliedChange.after": CANARY,
+    "assistant_change_sets.AppliedChange.percent": 100,
     "assistant_insights.WarningSettings.percentages": [50],
     "assistant_insights.WarningSettings.emails": [f"{CANARY}@example.com"],
     "assistant_invitations.Invitation.accepted_at": None,

@@ -48,7 +48,7 @@ HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provi
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"assistant_export_tenant", "assistant_export_user"}
 OPERATORS = {
-    "assistant_add_documents", "assistant_allow_origin", "assistant_allow_sign_in",
+    "assistant_add_documents", "assistant_allow_origin", "assistant_allow_sign_in", "assistant_audit_feed",
     "assistant_apply_retention", "assistant_bundle", "assistant_chat", "assistant_check",
     "assistant_create_api_key", "assistant_create_tenant", "assistant_delete_tenant", "assistant_delete_user",
     "assistant_deliver_webhooks", "assistant_demo", "assistant_deploy_files", "assistant_evaluate",

@@ -63,6 +63,7 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
         "alarms": [{"type": "alarms"}],
         "inbox": [{"type": "inbox"}],
         "inbox.seen": [{"type": "inbox.seen", "threadId": thread}],
+        "conversations": [{"type": "conversations"}],
         "tool_requests": [{"type": "tool_requests"}],
         "tool_requests.seen": [{"type": "tool_requests.seen", "id": 1}],
         "alarm": [

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assistant.markdown import highlight
 from assistant.markdown.block_splitter import BlockSplitter, split_blocks
 from assistant.markdown.highlight import LANGUAGES
 from assistant.markdown.render import _MARKDOWN, render_block, render_blocks
@@ -226,7 +227,10 @@ def test_text_that_is_not_code_is_not_coloured_and_takes_no_time(code: str, lang
     assert 'class="hl-' not in rendered
 
 
-def test_code_of_any_length_has_colours() -> None:
+def test_code_of_any_length_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A busy machine, or Python's garbage collector, may take a piece's processor time for itself.
+    monkeypatch.setattr(highlight, "PIECE_SECONDS", 60.0)
+    monkeypatch.setattr(highlight, "BLOCK_SECONDS", 60.0)
     lines = "int a(b);\n" * 4_000
     rendered = render_block(f"```c\n{lines}```\n")
     assert rendered.count('<span class="hl-nf">a</span>') == 4_000
@@ -285,3 +289,33 @@ def test_a_block_has_its_own_direction_and_code_has_none() -> None:
     assert render_block("`x = 1` هو *مثال*") == '<p dir="auto"><code dir="ltr">x = 1</code> هو <em>مثال</em></p>\n'
     assert render_block("- `a` ب\n\n  ج").startswith('<ul dir="auto">\n<li>\n<p><code dir="ltr">')
     assert '<div class="code" data-code="" dir="ltr">' in render_block("```\nx\n```")
+
+
+def test_tasks_have_a_box_in_place_of_a_bullet_and_keys_look_like_keys() -> None:
+    assert render_block("- [x] Done\n- [ ] **Not**\n- plain") == (
+        '<ul dir="auto">\n<li class="task">☑ Done</li>\n'
+        '<li class="task">☐ <strong>Not</strong></li>\n<li>plain</li>\n</ul>\n'
+    )
+    assert render_block("Press <kbd>Ctrl</kbd>, <KBD>a *b*</KBD> or <kbd>") == (
+        '<p dir="auto">Press <kbd>Ctrl</kbd>, &lt;KBD&gt;a <em>b</em>&lt;/KBD&gt; or &lt;kbd&gt;</p>\n'
+    )
+
+
+def test_what_is_folded_away_is_one_block_with_blocks_in_it() -> None:
+    text = "Before\n\n<details>\n<summary>More *of it*</summary>\n\n- a\n\n`b`\n\n</details>\n\nAfter"
+    first, folded, last = render_blocks(text)
+    assert folded.startswith('<details dir="auto"><summary>More <em>of it</em></summary><ul dir="auto">')
+    assert (
+        folded.rstrip().endswith('<p dir="auto"><code dir="ltr">b</code></p>\n</details>')
+        and "After" in last
+        and "Before" in first
+    )
+    assert render_blocks("<details>\n\nnever ends") == [
+        '<details dir="auto"><summary>…</summary><p dir="auto">never ends</p>\n</details>'
+    ]
+    assert "<details" not in render_block("<details ontoggle=alert(1)>x</details>")
+    assert "<details" not in render_block("    <details>x</details>")
+
+
+def test_what_is_folded_away_for_very_long_is_plain_text() -> None:
+    assert "<details" not in "".join(render_blocks("<details>\n" + "a *b*\n\n" * 5_000))

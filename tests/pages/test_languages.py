@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.core import mail
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from assistant.models import Assistant, PersonSettings
 from assistant.services.languages import catalogue_url, catalogue_version, own_language
-from assistant.services.tenancy import mail as mails
 from tests.base import Cast
 
 pytestmark = pytest.mark.django_db
@@ -83,16 +81,3 @@ def test_an_assistant_greets_in_the_readers_language(client: Client, cast: Cast)
     assert "What can I do?" in english and "Where is it?" in english
     assert "Wobei darf es sein?" in german and "Wo ist mein Paket?" in german
     assert "Where is it?" in shown(client, "/t/acme/", "fr")
-
-
-def test_an_e_mail_is_in_the_language_of_its_reader(cast: Cast, settings: Settings) -> None:
-    settings.EMAIL_HOST = "mail.example.com"
-    cast.alice.email = "alice@example.com"
-    cast.alice.save()
-    PersonSettings.objects.create(user=cast.alice, language="de")
-    for address in ("Alice@example.com", "nobody@example.com"):
-        mails.send(to=address, template="password_reset")
-    assert [message.subject for message in mail.outbox] == [
-        "Ein neues Passwort",
-        "A new password",
-    ]

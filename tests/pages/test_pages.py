@@ -154,6 +154,22 @@ def test_a_suspended_tenants_pages_are_gone(visit: Client, acme: Tenant) -> None
     assert visit.get("/t/acme/").status_code == 404
 
 
+def test_its_members_read_the_notice_at_each_address(visit: Client, acme: Tenant, talk: Conversation) -> None:
+    Tenant.objects.filter(pk=acme.pk).update(is_active=False, suspension_notice="Please call <billing>.")
+    for path in ("/t/acme/", address("thread", talk)):
+        page = visit.get(path)
+        assert page.status_code == 404
+        assert "Please call &lt;billing&gt;." in page.content.decode()
+
+
+def test_others_read_nothing_of_a_suspension(client: Client, cast: Cast) -> None:
+    Tenant.objects.filter(pk=cast.acme.pk).update(is_active=False, suspension_notice="Please call.")
+    client.force_login(cast.mallory)
+    page = client.get("/t/acme/")
+    assert page.status_code == 404
+    assert "Please call" not in page.content.decode() and "suspended" not in page.content.decode()
+
+
 def test_renaming_answers_with_the_title(visit: Client, talk: Conversation) -> None:
     assert visit.post(address("rename-conversation", talk), {"title": " Two  words "}).json() == {"title": "Two words"}
     assert visit.post(address("rename-conversation", talk), {"title": " "}).status_code == 400

@@ -13,6 +13,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from assistant.client.spans.recording import provider_of
 from assistant.core.extensions.interceptors import InterceptedModel
 from assistant.core.llm.protocol import ModelError, ModelRequest, TextDelta, ToolCallDelta
 from assistant.core.llm.typed_output import OutputType
@@ -295,5 +296,4 @@ async def test_without_a_key_openai_is_not_asked_and_the_variable_is_named() -> 
 )
 def test_telemetry_uses_opentelemetrys_provider_names(address: str, name: str) -> None:
     model = OpenAIModel("m", base_url=address, provider="Our own server")
-    assert model.well_known_provider == name
-    assert InterceptedModel(model, []).well_known_provider == name
+    assert provider_of(model) == provider_of(InterceptedModel(model, [])) == name

@@ -1,4 +1,4 @@
-"""What is counted, without the app that shows it."""
+"""What is counted, without the app that shows it, and a database that no server works on beside a test."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections import Counter
 import pytest
 
 from assistant.services import metrics
+from tests.live import shared
+
+SERVERS = {"server", "uvicorn_server"}
 
 
 class Recorder(metrics.Metrics):
@@ -28,3 +31,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     recorder = Recorder()
     monkeypatch.setattr(metrics, "counting", lambda: recorder)
     return recorder.told
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest) -> None:
+    """End the server that other tests left: it would do the jobs and go on with the dead runs that a test commits."""
+    marker = request.node.get_closest_marker("django_db")
+    if marker is not None and marker.kwargs.get("transaction") and not SERVERS & set(request.fixturenames):
+        shared.stop_unless_lent()

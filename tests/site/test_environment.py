@@ -27,7 +27,7 @@ WRONG = {
     "ASSISTANT_UPLOAD_PATHS": "uploads",
     "OPENAI_WIRE_FORMAT": "soap",
     "ASSISTANT_TENANT_WIRE_FORMATS": "anthropic,soap",
-    "ASSISTANT_MIN_BODY_RATE": "0",
+    "ASSISTANT_FILE_READ_PROCESSES": "0",
     "EMAIL_URL": "pop3://user:mail-password@mail.example.com",
     "ASSISTANT_LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }

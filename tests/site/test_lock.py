@@ -155,4 +155,4 @@ def test_a_production_site_holds_no_development_server_and_no_provider() -> None
     assert served < whole
     unwanted = {"daphne", "twisted", "anthropic", "google-genai", "numpy", "onnxruntime", "xllamacpp"}
     assert unwanted <= whole - served
-    assert {"uvicorn", "psycopg", "redis", "whitenoise", "django-csp", "procrastinate"} <= served
+    assert {"uvicorn", "psycopg", "redis", "whitenoise", "django-csp"} <= served

@@ -26,6 +26,31 @@ from tests.python_template import forked_python
 
 pytestmark = pytest.mark.once
 
+# A project whose admin is Django's own, with all apps but the control panel: opens the lists and forms of all models.
+WITHOUT_THE_PANEL = """
+from django.conf import settings
+others = {"config.apps.PanelConfig": "django.contrib.admin"}
+others |= {"config.apps.CheckoutConfig": "", "assistant.contrib.panel": ""}
+settings.INSTALLED_APPS = [name for app in settings.INSTALLED_APPS if (name := others.get(app, app))]
+import sys, types
+sys.modules["own_urls"] = urls = types.ModuleType("own_urls")
+settings.ROOT_URLCONF = "own_urls"
+import django; django.setup()
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+from django.test.runner import DiscoverRunner
+from django.urls import include, path
+urls.urlpatterns = [path("assistant/", include("assistant.urls")), path("admin/", admin.site.urls)]
+DiscoverRunner(verbosity=0).setup_databases()
+browser = Client(raise_request_exception=False)
+browser.force_login(User.objects.create_superuser("root"))
+lists = [f"/admin/{model._meta.app_label}/{model._meta.model_name}/" for model in admin.site._registry]
+pages = [*lists, *(page + "add/" for page in lists)]
+statuses = {page: browser.get(page).status_code for page in pages}
+print([page for page, status in statuses.items() if status >= 500], [*statuses.values()].count(200) > 40)
+"""
+
 CONTRIB = ROOT / "assistant" / "contrib"
 APPS = sorted(f"assistant.contrib.{path.parent.name}" for path in CONTRIB.glob("*/apps.py"))
 # What a process of the core alone has: modules of optional apps, but for those that this checkout's settings read, and
@@ -129,10 +154,10 @@ def test_a_setting_of_an_app_that_is_absent_is_named_with_the_app(monkeypatch: p
         f"import django; django.setup(); {checked}",
         TEST_APPS="core",
         ASSISTANT_MCP_SESSIONS="true",
-        ASSISTANT_RESPONSES_API="true",
+        ASSISTANT_METRICS_TENANTS="3",
     )
     assert "ASSISTANT_MCP_SESSIONS is a setting of assistant.contrib.mcp_server, which is not in INSTALLED_APPS" in told
-    assert "ASSISTANT_RESPONSES_API is a setting of assistant.contrib.openai_api" in told
+    assert "ASSISTANT_METRICS_TENANTS is a setting of assistant.contrib.metrics" in told
 
 
 def test_the_settings_of_an_installed_app_are_no_problem() -> None:
@@ -162,3 +187,7 @@ def test_a_setting_that_protects_stops_the_start_where_its_app_is_absent() -> No
     checked = "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.is_serious()])"
     told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", ASSISTANT_SECOND_FACTOR="required")
     assert "ASSISTANT_SECOND_FACTOR is a setting of assistant.contrib.sign_in, which is not in INSTALLED_APPS" in told
+
+
+def test_every_page_of_the_admin_opens_without_the_control_panel() -> None:
+    assert run(WITHOUT_THE_PANEL, TEST_APPS="all").splitlines()[-1] == "[] True"

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 LATE = (
-    "openai", "anthropic", "google.genai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted", "procrastinate",
+    "openai", "anthropic", "google.genai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted",
     "drf_spectacular",
 )  # fmt: skip
 # Modules that are imported by the warm-up, concurrently with the first requests.

@@ -21,6 +21,7 @@ NAMES: tuple[Name, ...] = get_args(Name)
 PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
+    "assistant/contrib/change_sets/",
     "assistant/contrib/collections/",
     "assistant/contrib/gaps/",
     "assistant/contrib/sources/",
@@ -33,6 +34,7 @@ PANEL = (
     "assistant/contrib/end_users/models.py",
     "assistant/contrib/evaluations/",
     "assistant/contrib/inbox/models/",
+    "assistant/contrib/improvements/",
     "assistant/contrib/insights/admin/",
     "assistant/contrib/insights/apps.py",
     "assistant/contrib/insights/models.py",

@@ -18,9 +18,9 @@ CORE = {
     "ChatClient": Counts(files=36, functions=167, moves=138),
 }
 WITH_APPS = {
-    "switch flipped": Counts(files=19, functions=45, moves=27),
+    "switch flipped": Counts(files=20, functions=46, moves=28),
     "MCP call": Counts(files=80, functions=238, moves=196),
-    "widget token": Counts(files=56, functions=130, moves=95),
+    "widget token": Counts(files=57, functions=131, moves=95),
     "Responses": Counts(files=126, functions=432, moves=350),
 }
 

@@ -24,12 +24,11 @@ def walked(walks: str, folder: Path, *, apps: str) -> dict[str, Report]:
     """
     module = Path(__file__).parent / walks
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", str(module)]
-    # The watch of the loop is no part of a way, and comes between.
     # What writes down runs, in CI, is no part of a way.
     inner = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RECORD_"))}
     done = subprocess.run(
         command,
-        env={**inner, "WAYS": str(folder), "ASSISTANT_LOOP_WATCH": "false", "TEST_APPS": apps},
+        env={**inner, "WAYS": str(folder), "TEST_APPS": apps},
         capture_output=True,
         text=True,
         timeout=600,

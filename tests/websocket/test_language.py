@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from assistant.models import Provider
-from assistant.websocket.language import MAX_REASON, close_reason, language_of
+from assistant.websocket.handshake import MAX_REASON, close_reason, language_of
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider

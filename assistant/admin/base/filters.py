@@ -37,7 +37,7 @@ class TenantFilter(RelatedFieldListFilter):
         # Rows without a tenant belong to the deployment.
         self._offers_none = field.null and is_operator(request) and picked is None
         found = list(tenants[:MAX_TENANTS])
-        chosen = _number(request.GET.get(self.lookup_kwarg, ""))
+        chosen = row_id(request.GET.get(self.lookup_kwarg, ""))
         if chosen is not None and chosen not in {row.pk for row in found}:
             found += tenants.filter(pk=chosen)
         return [(str(row.pk), str(row)) for row in found]
@@ -88,7 +88,7 @@ class AssistantFilter(admin.SimpleListFilter):
         if (picked := picked_tenant_id(request)) is not None:
             rows = rows.filter(tenant=picked)
         found = list(rows.order_by("name", "tenant__slug", "slug")[:MAX_ASSISTANTS])
-        chosen = _number(request.GET.get(self.parameter_name, ""))
+        chosen = row_id(request.GET.get(self.parameter_name, ""))
         if chosen is not None and chosen not in {row.pk for row in found}:
             found += rows.filter(pk=chosen)
         return [(str(row.pk), assistant_label(row)) for row in found]
@@ -96,10 +96,10 @@ class AssistantFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not (text := self.value() or ""):
             return queryset
-        chosen = _number(text)
+        chosen = row_id(text)
         return queryset.none() if chosen is None else queryset.filter(assistant_id=chosen)
 
 
-def _number(text: str) -> int | None:
+def row_id(text: str) -> int | None:
     """Return the id in an address; None if no row can have it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

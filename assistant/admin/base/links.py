@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Model
+from django.template.loader import select_template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
@@ -18,6 +19,11 @@ from assistant.admin.base.names import name_of
 from assistant.admin.base.own_addresses import reverse
 from assistant.models import Assistant
 from assistant.toolkit.bounded_json import load_json
+
+
+def base_template() -> Any:
+    """Return what an app's own pages extend: the base of the control panel if it is installed, else the admin's."""
+    return select_template(["admin/assistant/base.html", "admin/base_site.html"])
 
 
 def user_column(field: str) -> Callable[[Any, Any], str]:

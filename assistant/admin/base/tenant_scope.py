@@ -22,7 +22,6 @@ from django.utils.translation import gettext
 from assistant import optional_apps
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import deleted_with, readable_tree
-from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.merging import MergingAdmin, MergingForm, MergingInline
 from assistant.admin.base.overflow import OverflowSafeChangeList
@@ -193,12 +192,8 @@ class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransac
         return rows.filter(**{f"{self.tenant_path}__in": self.allowed_tenants(request)})
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list with filters that are collapsed until one is set: many values would hide the list.
-
-        Its `empty_text` says what to do where there are no rows.
-        """
+        """Return the list with filters that are collapsed until one is set: many values would hide the list."""
         found: Any = super().get_changelist_instance(request)
-        found.empty_text = EMPTY_LISTS.get(self.opts.model_name or "", "")
         # Django's own asks to select a row to change, even where none can be.
         found.title = capfirst(self.opts.verbose_name_plural)
         for spec in found.filter_specs:

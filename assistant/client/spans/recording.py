@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from opentelemetry import metrics, trace
 from opentelemetry.context import Context
@@ -60,9 +61,31 @@ def is_observed() -> bool:
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
+# Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
+# By the ends of hosts, of servers that speak OpenAI's wire formats.
+_WELL_KNOWN = {
+    "openai.azure.com": "azure.ai.openai",
+    "services.ai.azure.com": "azure.ai.inference",
+    "anthropic.com": "anthropic",
+    "amazonaws.com": "aws.bedrock",
+    "aiplatform.googleapis.com": "gcp.vertex_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+    "cohere.com": "cohere",
+    "cohere.ai": "cohere",
+    "deepseek.com": "deepseek",
+    "groq.com": "groq",
+    "mistral.ai": "mistral_ai",
+    "perplexity.ai": "perplexity",
+    "x.ai": "x_ai",
+}
+
+
 def provider_of(model: Model) -> str:
-    """Return the conventions' name of a model's provider."""
-    return str(getattr(model, "well_known_provider", model.provider))
+    """Return the conventions' name of a model's provider; "openai" for any other server that is compatible with it."""
+    name = str(getattr(model, "well_known_provider", model.provider))
+    host = urlsplit(getattr(model, "server_url", "")).hostname or ""
+    known = (other for end, other in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}"))
+    return next(known, name) if name == "openai" else name
 
 
 def fail(span: Span, kind: str) -> None:

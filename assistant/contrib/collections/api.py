@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated, validated_query
-from assistant.api.documents import DOCUMENT, DocumentPage, DocumentQuery, page_of, require_admin, rows_of
+from assistant.api.documents import DocumentPage, DocumentQuery, page_of, require_admin, rows_of
 from assistant.api.fields import SAYING, Flag, OneOf, Text, Whole
 from assistant.api.openapi import POSITIVE_INTEGER, describe_parameter, operation
 from assistant.api.serializers import ApiSerializer
@@ -46,6 +46,17 @@ COLLECTION = {
     "id": 4,
     **GIVEN,
     "document_count": 17,
+    "created_at": "2026-11-21T09:30:00Z",
+    "updated_at": "2026-11-21T09:30:00Z",
+}
+DOCUMENT = {
+    "id": 9,
+    "title": "Frame contract",
+    "kind": "markdown",
+    "language": "en",
+    "filename": "frame.md",
+    "is_trusted": False,
+    "characters": 1840,
     "created_at": "2026-11-21T09:30:00Z",
     "updated_at": "2026-11-21T09:30:00Z",
 }

@@ -10,13 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.base import validated_query
-from assistant.api.conversations import TAG, ConversationView
+from assistant.api.conversations import ConversationView
 from assistant.api.fields import OneOf
-from assistant.api.openapi import CONVERSATION, operation
+from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.conversation_exports.export import as_json, as_markdown
 
 JSON_DOCUMENT = {"type": "object", "additionalProperties": {}}
+EXAMPLE = {
+    "id": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
+    "title": "Return of an umbrella",
+    "assistant": "support",
+    "messages": [],
+}
 
 
 class ExportQuery(ApiSerializer):
@@ -31,10 +37,10 @@ class Export(ConversationView):
         path=["thread"],
         query=ExportQuery,
         responses={
-            (200, "application/json"): (JSON_DOCUMENT, {**CONVERSATION, "messages": []}),
+            (200, "application/json"): (JSON_DOCUMENT, EXAMPLE),
             (200, "text/markdown"): ({"type": "string"}, "# Return of an umbrella"),
         },
-        tag=TAG,
+        tag="conversations",
         description="All of it, as a JSON document, or as Markdown (`text/markdown`).",
     )
     def get(self, request: Request, thread: uuid.UUID) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""The Django app of exports and imports of conversations."""
+"""The Django app of exports and imports of conversations, and of what is stored of a member."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class ConversationExportsConfig(OptionalApp):
         script = "assistant/conversation_exports/export.js"
         conversation_menu.add_entry("markdown", _("Export as Markdown"), script=script)
         conversation_menu.add_entry("json", _("Export as JSON"), script=script)
-        added_parts.add_part("own-data", "assistant/conversation_exports/own_data.html", context=lambda request: {})
+        added_parts.add_part(
+            "own-things", "assistant/conversation_exports/own_data_link.html", context=lambda request: {}
+        )
         conversation_menu.add_below_list(
             "import", _("Import a conversation"), script="assistant/conversation_exports/import.js"
         )

@@ -101,6 +101,8 @@ def _store(member: Member, assistant: Assistant, title: str, texts: list[tuple[s
         user_id=member.user_id,
         assistant=assistant,
         title=title,
+        # As it was exported: what is asked next does not give it another.
+        title_origin=Conversation.TitleOrigin.PERSON if title else Conversation.TitleOrigin.FIRST_WORDS,
         run_count=1,
         message_count=len(texts),
     )

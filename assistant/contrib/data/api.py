@@ -17,6 +17,7 @@ from assistant.api.openapi import describe_parameter, operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.data.services import references
 from assistant.contrib.data.services.csv_rows import MAX_ROWS, CsvRows, csv_rows
+from assistant.contrib.data.services.mentions import mentions
 from assistant.contrib.data.services.references import MAX_LENGTH, InvalidReference, NamedRow
 from assistant.contrib.data.services.rows_by_name import MAX_OFFERED, offered_plans, rows_by_name
 from assistant.contrib.data.services.shown_results import arguments_of_call, plan_of_tool
@@ -25,10 +26,12 @@ from assistant.services.assistants.configuration import find_assistant
 from assistant.services.db.threads import in_database
 from assistant.services.runs.reading.thread_snapshot import find_run
 from assistant.services.tenancy.members import Member
-from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.policy import usable_names
 from assistant.toolkit import ToolContext, ToolError
 
 MAX_SEARCH = 100
+# Documents and tools that rows leave room for.
+MAX_OTHERS = 3
 describe_parameter(
     "call_id", "The id of a tool call.", example="call_1", schema={"pattern": TEXT, "minLength": 1, "maxLength": 128}
 )
@@ -67,7 +70,8 @@ class Rows(CrossOriginView):
         tag="assistants",
         description=f"At most {MAX_OFFERED} rows of exposed models that contain all words of `search`, or the one of "
         "`reference`, with references by which a message names them. Only rows that the caller may see, of models "
-        "whose tool `get` the assistant may use.",
+        "whose tool `get` the assistant may use. Then documents that the caller may find, by their titles, and tools "
+        "that the assistant may use, by their names.",
     )
     async def get(self, request: Request, assistant: str) -> Response:
         query = validated_query(RowsQuery, request)
@@ -80,11 +84,15 @@ def _rows(member: Member, slug: str, *, search: str, reference: str) -> list[Nam
     # A token is for one assistant.
     if assistant is None or member.assistant_id not in (None, assistant.pk):
         raise not_found()
-    tools = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
-    names = {one.tool.name for one in tools if one.policy != "off"}
-    context: ToolContext = ToolContext(tenant=member.tenant, user=member.user)
+    names = usable_names(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
+    context: ToolContext = ToolContext(
+        tenant=member.tenant, user=member.user, assistant=assistant.slug, extra=member.extra
+    )
     if not reference:
-        return rows_by_name(search, context, tools=names)
+        rows = rows_by_name(search, context, tools=names)
+        others = [] if member.is_end_user else mentions(search, context, tools=names)
+        room = MAX_OFFERED - min(len(others), MAX_OTHERS)
+        return [*rows[:room], *others][:MAX_OFFERED]
     try:
         wanted = references.read(reference)
     except InvalidReference:
@@ -129,10 +137,8 @@ def _csv(member: Member, run_id: str, call_id: str) -> CsvRows:
     offered = None if call is None else plan_of_tool(call.name)
     if run is None or call is None or offered is None or offered[1] != "find":
         raise not_found()
-    tools = effective_tools(
-        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=run.assistant_id, names=[call.name]
-    )
-    if not any(one.policy != "off" for one in tools):
+    whose: dict[str, Any] = {"tenant_id": member.tenant_id, "user_id": member.user_id}
+    if not usable_names(**whose, assistant_id=run.assistant_id, names=[call.name]):
         raise not_found()
     context: ToolContext = ToolContext(tenant=member.tenant, user=member.user)
     return csv_rows(offered[0], arguments_of_call(call.arguments), context)

@@ -20,10 +20,12 @@ class DataConfig(OptionalApp):
         from assistant.services import loop_services
         from assistant.services.jobs import jobs
         from assistant.services.knowledge.reach import narrow_with
+        from assistant.services.knowledge.source_changes import KEEPERS
         from assistant.services.knowledge.visible_rows import see_rows_with
         from assistant.services.runs.input import added_options
         from assistant.services.tenancy import scopes
 
+        KEEPERS.append("assistant_data.RowDocument")
         see_rows_with("assistant.contrib.data.services.documents.visible_keys")
         added_options.add_option(
             "rows",

@@ -13,4 +13,4 @@ class DeployConfig(OptionalApp):
     def register(self) -> None:
         from assistant.services import loop_services
 
-        loop_services.add_service("assistant.contrib.deploy.loop_watch.watch_of_loop")
+        loop_services.add_service("assistant.contrib.deploy.loop_watch.LoopWatch")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from assistant.asgi.body_limits import BODY_TIMEOUT_SECONDS
 from assistant.asgi.json_apis import apis
 from assistant.asgi.mounts import prefixes
 from assistant.contrib.deploy.content_policy import POLICY
@@ -36,16 +37,16 @@ _NGINX_UPLOADS = """\
 
 """
 _NGINX_BOUNDS = """\
-    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB), ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below) and
-    # ASSISTANT_BODY_TIMEOUT_SECONDS.
+    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB) and ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below), and as long
+    # as the process waits for a body.
     client_max_body_size {body_kib}k;
     client_body_timeout  {body_timeout}s;
 
 """
 # The project's other addresses have its own bounds.
 _NGINX_BOUNDS_BELOW = """\
-    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB), ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below) and
-    # ASSISTANT_BODY_TIMEOUT_SECONDS.
+    # As ASSISTANT_MAX_BODY_BYTES ({body_kib} KiB) and ASSISTANT_MAX_UPLOAD_BYTES ({upload_mib} MiB, below), and as long
+    # as the process waits for a body.
     location {mount} {{
         client_max_body_size {body_kib}k;
         client_body_timeout  {body_timeout}s;
@@ -137,7 +138,7 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
     mounts = tuple(dict.fromkeys((*plan.mounts, *plan.pages)))
     has_whole_site = "/" in mounts
     sizes = {
-        "body_timeout": settings.ASSISTANT_BODY_TIMEOUT_SECONDS,
+        "body_timeout": BODY_TIMEOUT_SECONDS,
         "body_kib": settings.ASSISTANT_MAX_BODY_BYTES // 1024,
         "upload_mib": settings.ASSISTANT_MAX_UPLOAD_BYTES // 1024**2,
     }

@@ -15,8 +15,6 @@ import time
 from dataclasses import dataclass
 from types import FrameType
 
-from django.conf import settings
-
 from assistant.services import gauges
 from assistant.services.metrics import BoundedLabel, Series
 from assistant.toolkit.context import tool_of_task
@@ -181,11 +179,6 @@ class LoopWatch:
         coroutine = task.get_coro()
         name = getattr(coroutine, "__qualname__", type(coroutine).__name__)
         return LoopHolder(task.get_name(), name, place, tool_of_task(task))
-
-
-def watch_of_loop() -> LoopWatch | None:
-    """Return the watch of a server process's loop; None if `ASSISTANT_LOOP_WATCH` is off."""
-    return LoopWatch() if settings.ASSISTANT_LOOP_WATCH else None
 
 
 def _place(frame: FrameType | None) -> str:

@@ -18,7 +18,6 @@ from assistant.models.files import attachment_storage
 from assistant.optional_apps import installed
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
 from assistant.services.eventlog.configured import is_shared
-from assistant.services.jobs import engine
 from assistant.services.roles import has_workers, problem_of_role
 
 
@@ -81,9 +80,7 @@ def _role() -> Finding:
         return Finding("role", "all: this process does everything")
     if problem := problem_of_role(has_shared_log=is_shared()):
         return Finding("role", problem, "docs/production.md#workers")
-    fix = "" if engine.is_on() else f'pip install "tenant-assistant[workers]", and {engine.APP!r} in INSTALLED_APPS'
-    message = "workers are told of jobs at once" if not fix else "workers look for jobs every 5 s"
-    return Finding("role", f"{settings.ASSISTANT_ROLE}; {message}", fix, is_manual=bool(fix))
+    return Finding("role", f"{settings.ASSISTANT_ROLE}; workers are told of jobs at once")
 
 
 def _redis() -> Iterator[Finding]:

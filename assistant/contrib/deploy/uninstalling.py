@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -18,10 +18,14 @@ from pathlib import Path
 from django.apps import apps
 from django.conf import ENVIRONMENT_VARIABLE, settings
 from django.core.management import call_command
+from django.core.management.color import no_style
 from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 
 from assistant.optional_apps import installed, labels, own_models
+
+# What `assistant_init` writes above its lines.
+_PROPOSED = re.compile(r"^# Written by `manage\.py assistant_init`.*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,21 @@ def project_files() -> list[EditedFile]:
     return [one for one in edited if one.after != one.before or one.rest]
 
 
+def importing_modules(edited: Collection[Path]) -> list[Path]:
+    """Return the other modules of the project's apps that import the assistant, such as those with tools."""
+    ours = labels()
+    folders = {Path(one.path) for one in apps.get_app_configs() if one.label not in ours}
+    files = {path for one in folders if "site-packages" not in one.parts for path in one.rglob("*.py")}
+    return sorted(path for path in files - {*edited} if _imports_it(path.read_text(errors="replace")))
+
+
+def _imports_it(source: str) -> bool:
+    try:
+        return "assistant" in source and bool(_imported(ast.parse(source)))
+    except SyntaxError:  # such as a template of a module
+        return False
+
+
 def _spec_of(name: str) -> ModuleSpec | None:
     try:
         return find_spec(name)
@@ -108,6 +127,7 @@ def _edited(path: Path) -> EditedFile:
     bound = _imported(ast.parse(before))
     lines = {node.lineno for node in _naming(tree)}
     lines |= {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
+    lines |= {node.lineno for node in _listed_apps(tree)}
     return EditedFile(path, before, after, tuple(sorted(lines)))
 
 
@@ -135,6 +155,7 @@ def remove_data() -> None:
     for app in installed():
         if app.has("deployment"):
             import_module(f"{app.name}.deployment").take_out()
+    _empty_tables()
     for label in sorted(labels(), key=lambda one: one == "assistant"):
         if MigrationExecutor(connection).loader.graph.leaf_nodes(label):
             call_command("migrate", label, "zero", verbosity=0)
@@ -146,6 +167,18 @@ def remove_data() -> None:
         field.storage.delete(name)
     if (folder := collected_files()) is not None:
         shutil.rmtree(folder)
+
+
+def _empty_tables() -> None:
+    """Delete all rows, since a migration that is taken back may ask of rows what later ones do not keep.
+
+    On PostgreSQL only the tables' owner may do this, who alone may also drop them.
+    """
+    present = set(connection.introspection.table_names())
+    labels_here = labels()
+    models_here = (one for one in apps.get_models(include_auto_created=True) if one._meta.app_label in labels_here)
+    names = sorted({one._meta.db_table for one in models_here} & present)
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), names))
 
 
 def without_assistant(source: str) -> str:
@@ -167,7 +200,7 @@ def without_assistant(source: str) -> str:
             pieces += [text[done:start], replacement]
             done = end
     text = b"".join((*pieces, text[done:]))
-    after = text.decode()
+    after = _PROPOSED.sub("", text.decode())
     try:
         ast.parse(after)
     except SyntaxError:  # such as a block whose only statement it was
@@ -201,7 +234,7 @@ class _Edits:
                 yield from self._whole(statement)
             case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("ASSISTANT_"):
                 yield from self._whole(statement)
-            case ast.Assign(value=ast.Constant(value=str(value))) if _is_ours(value):
+            case ast.Assign(value=ast.Constant(value=str(value))) if _is_ours(value) and value != "assistant":
                 yield from self._whole(statement)
             case ast.Assign(
                 targets=[ast.Name(id=name)],
@@ -211,14 +244,16 @@ class _Edits:
                     yield from self._whole(statement)
                 else:
                     yield (*self._place(call), self._source(wrapped))
-            case ast.AugAssign(value=ast.List(elts=elements) | ast.Tuple(elts=elements)) if elements and all(
-                map(_names_it, elements)
+            case ast.AugAssign(target=target, value=value) if (elements := _elements(value)) and all(
+                _is_alone_ours(one, _lists_apps(target)) for one in elements
             ):
                 yield from self._whole(statement)
-            case ast.Assign(value=value) | ast.AugAssign(value=value):
+            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+                # Elements of a tuple within something else are one thing, such as the value and name of a choice.
+                of_apps = _lists_apps(target)
                 for node in ast.walk(value):
-                    if isinstance(node, ast.List | ast.Tuple):
-                        yield from self._of_elements(node.elts)
+                    if node is value or not isinstance(node, ast.Tuple):
+                        yield from self._of_elements(_elements(node), of_apps)
 
     def _is_alone(self, statement: ast.stmt) -> bool:
         """Return whether its lines hold no other statement."""
@@ -229,9 +264,8 @@ class _Edits:
         after = self._text[last : self._starts[statement.end_lineno]]
         return not before.strip() and not after.lstrip().startswith(b";")
 
-    def _of_elements(self, elements: Sequence[ast.expr]) -> Iterator[Edit]:
-        # A dictionary with such an element has a list of its own.
-        ours = [isinstance(one, ast.Constant | ast.Call) and _names_it(one) for one in elements]
+    def _of_elements(self, elements: Sequence[ast.expr], of_apps: bool) -> Iterator[Edit]:
+        ours = [_is_alone_ours(one, of_apps) for one in elements]
         place = 0
         for is_ours, run in groupby(ours):
             first = place
@@ -273,15 +307,46 @@ class _Edits:
         return self._text[start:end]
 
 
+def _elements(node: ast.AST) -> Sequence[ast.expr]:
+    """Return what a list, a tuple or a call of `i18n_patterns` is made of."""
+    match node:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return elements
+        case ast.Call(func=ast.Name(id="i18n_patterns"), args=elements):
+            return elements
+    return ()
+
+
+def _lists_apps(target: ast.expr) -> bool:
+    """Return whether a setting lists apps, in which "assistant" is the assistant and no word of the project's."""
+    return isinstance(target, ast.Name) and target.id.endswith("APPS")
+
+
+def _is_alone_ours(node: ast.expr, of_apps: bool) -> bool:
+    """Return whether an element of a list is there for the assistant, and for nothing of the project's besides."""
+    match node:
+        case ast.Constant(value=str(value)):
+            return _is_ours(value) and (of_apps or value != "assistant")
+        case ast.Starred(value=value):
+            elements = _elements(value)
+            return bool(elements) and all(_is_alone_ours(one, of_apps) for one in elements)
+        case ast.Call():
+            # A list within it, such as that of an `include`, may hold the project's own too.
+            within = [one for inner in ast.walk(node) if isinstance(inner, ast.List) for one in inner.elts]
+            return _names_it(node) and all(map(_names_it, within))
+    # A dictionary with such an element has a list of its own.
+    return False
+
+
 def _is_ours(name: str) -> bool:
     return name == "assistant" or name.startswith(("assistant.", "assistant:"))
 
 
 def _naming(tree: ast.AST) -> Iterator[ast.Constant | ast.ImportFrom | ast.Import | ast.Name]:
-    """Yield what in a tree names the assistant."""
+    """Yield what in a tree names the assistant, but for its name alone."""
     for node in ast.walk(tree):
         match node:
-            case ast.Constant(value=str(value)) if _is_ours(value):
+            case ast.Constant(value=str(value)) if _is_ours(value) and value != "assistant":
                 yield node
             case ast.ImportFrom(module=str(module)) if _is_ours(module):
                 yield node
@@ -289,6 +354,15 @@ def _naming(tree: ast.AST) -> Iterator[ast.Constant | ast.ImportFrom | ast.Impor
                 yield node
             case ast.Name(id=name) if name.startswith("ASSISTANT_") or name == "with_assistant":
                 yield node
+
+
+def _listed_apps(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Yield the assistant's own name in statements about lists of apps; elsewhere it may be a word of the project's."""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
+            within = list(ast.walk(statement))
+            if any(isinstance(node, ast.expr) and _lists_apps(node) for node in within):
+                yield from (node for node in within if isinstance(node, ast.Constant) and node.value == "assistant")
 
 
 def _names_it(node: ast.AST) -> bool:

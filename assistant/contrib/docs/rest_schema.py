@@ -1,4 +1,4 @@
-"""The OpenAPI schema of the REST API, made by drf-spectacular of what the views say of their operations."""
+"""The OpenAPI schema of the REST API, made by drf-spectacular of what is said of its operations."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from rest_framework.serializers import CharField, ListField
 
 from assistant import optional_apps
+from assistant.api import openapi
 from assistant.api.base import TenantView
 from assistant.api.fields import TEXT
-from assistant.api.openapi import ANY_JSON_SCHEMA, ANY_OBJECT, PATH_PARAMETERS, Operation, Parameter
-from assistant.api.serializers import Error
+from assistant.api.openapi import Operation, Parameter
+from assistant.contrib.docs.operations.of_core import operation_of
+from assistant.contrib.docs.operations.shapes import ANY_JSON_SCHEMA, ANY_OBJECT, PATH_PARAMETERS, Error
 
 # Not in Django's settings, where a host project configures its own schema.
 SETTINGS: dict[str, Any] = {
@@ -41,7 +43,10 @@ SETTINGS: dict[str, Any] = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "assistant.contrib.docs.rest_schema.add_common_parts",
     ],
-    "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
+    "ENUM_NAME_OVERRIDES": {
+        "RunStatus": "assistant.models.runs.Run.Status",
+        "DocumentKind": "assistant.models.knowledge.Document.Kind",
+    },
 }
 ERRORS = {
     400: ("invalid_input", "Some of the input is not valid."),
@@ -93,7 +98,7 @@ class _Generator(SchemaGenerator):
 
     def create_view(self, callback: Any, method: str, request: Any = None) -> Any:
         view = super().create_view(callback, method, request)  # type: ignore[no-untyped-call]
-        view.schema = _OperationSchema(getattr(view, method.lower()).operation)
+        view.schema = _OperationSchema(operation_of(view, method.lower()))
         view.schema.view = view
         return view
 
@@ -120,8 +125,9 @@ class _OperationSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         said = self._operation
         headers = {**({"Idempotency-Key": IDEMPOTENCY_KEY} if said.is_idempotent else {}), **said.headers}
+        described_of = {**PATH_PARAMETERS, **openapi.PATH_PARAMETERS}
         return [
-            *(_parameter(name, PATH_PARAMETERS[name], "path") for name in ("tenant", *said.path)),
+            *(_parameter(name, described_of[name], "path") for name in ("tenant", *said.path)),
             *([said.query] if said.query else []),
             *(_parameter(name, described, "header") for name, described in headers.items()),
         ]
@@ -141,7 +147,7 @@ class _OperationSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         said = self._operation
         documented: dict[Any, OpenApiResponse] = {
-            status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=sample)])
+            status: OpenApiResponse(shape, examples=[] if shape is None else [_answer(sample)])
             for status, (shape, sample) in said.responses.items()
         }
         errors = {status: [_error(*error)] for status, error in ERRORS.items() if said.body or status not in OF_BODIES}
@@ -152,6 +158,11 @@ class _OperationSchema(AutoSchema):
         return documented | {
             status: OpenApiResponse(Error, examples=examples) for status, examples in sorted(errors.items())
         }
+
+
+def _answer(sample: Any) -> OpenApiExample:
+    # drf-spectacular puts the example of a list into a list.
+    return OpenApiExample("answer", value=sample[0] if isinstance(sample, list) else sample)
 
 
 def _parameter(name: str, said: Parameter, location: Literal["path", "header"]) -> OpenApiParameter:
@@ -186,7 +197,14 @@ class _Constraints(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             elif isinstance(field, ListField) and isinstance(field.child, CharField):
                 described["properties"][name]["items"]["pattern"] = getattr(field.child, "pattern", TEXT)
         # Unknown fields are ignored, but read.
-        return {**described, **ANY_OBJECT, **self.target.constraints}
+        return {**described, **ANY_OBJECT, **self._changes(auto_schema), **self.target.constraints}
+
+    def _changes(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """Return that a PATCH needs one of the fields, if it needs none of them by itself."""
+        fields = self.target.fields
+        if auto_schema.method != "PATCH" or any(field.required for field in fields.values()):
+            return {}
+        return {"anyOf": [{"required": [name]} for name in fields]}
 
 
 class _AnyObject(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular

@@ -103,6 +103,8 @@ class PassageVector(models.Model):
         verbose_name = _("vector of a passage")
         verbose_name_plural = _("vectors of passages")
         constraints = [models.UniqueConstraint(fields=["index", "passage"], name="one_vector_per_passage")]
+        # Each search asks how many there are and for the newest, and reads no vector for that.
+        indexes = [models.Index(fields=["tenant", "index", "id"], name="vectors_of_an_index")]
 
     def __str__(self) -> str:
         return str(self.passage_id)

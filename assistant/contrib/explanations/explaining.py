@@ -21,7 +21,7 @@ from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.brands import BrandValues
 from assistant.services.tenancy.members import Member
 from assistant.services.text import in_one_sentence, isolated, listed
-from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.policy import usable_names
 from assistant.services.toolpolicy.titles import state_of_call, titles_of
 
 # Names of a kind in one sentence, characters of each, and calls that are read, the newest.
@@ -148,7 +148,8 @@ def _add_looked_at(member: Member, runs: Collection[Run], records: Mapping[Any, 
         pk: _titles(member, slug, [one for one in searches if one.run.assistant_id == pk])
         for pk, slug in assistants.items()
     }
-    usable = {pk: _usable(member, pk) for pk in assistants}
+    whose: dict[str, Any] = {"tenant_id": member.tenant_id, "user_id": member.user_id}
+    usable = {pk: usable_names(**whose, assistant_id=pk) for pk in assistants}
     for one in searches:
         record = records[one.run.pk]
         title = one.title if one.document is None else titles[one.run.assistant_id].get(one.document, "")
@@ -178,11 +179,6 @@ def _searches(member: Member, runs: Collection[Run]) -> list[_Search]:
         for pk, call, content in reversed(newest)
         for passage in passages_in_result(content)
     ]
-
-
-def _usable(member: Member, assistant_id: int) -> frozenset[str]:
-    tools = effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant_id)
-    return frozenset(entry.tool.name for entry in tools if entry.policy != "off")
 
 
 def _sentence(

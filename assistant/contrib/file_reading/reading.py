@@ -54,6 +54,7 @@ MEMORY = "memory"
 QUOTA = "quota"
 _BUSY = "busy"
 SCAN = "scan"
+SCAN_WHILE_OFF = "scan_while_off"
 # By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
     SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),
@@ -76,6 +77,13 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
         gettext_noop(
             "The file is a scan: it holds pictures of pages and no text. Run text recognition on it first, or ask the "
             "server's operators to install tenant-assistant[ocr], which reads scans."
+        ),
+    ),
+    SCAN_WHILE_OFF: (
+        "file_unreadable",
+        gettext_noop(
+            "The file is a scan: it holds pictures of pages and no text. Run text recognition on it first, or ask the "
+            "server's operators to switch it on here, where it is switched off."
         ),
     ),
     ocr_worker.TOO_MANY_PAGES: (
@@ -143,7 +151,7 @@ def reads_scans() -> bool:
 
 def _recognised(content: bytes, uploader: Uploader) -> tuple[str, FileText]:
     if not reads_scans():
-        return SCAN, _NOTHING
+        return (SCAN if settings.ASSISTANT_OCR_SECONDS > 0 else SCAN_WHILE_OFF), _NOTHING
     head = json.dumps({"pages": MAX_SCANNED_PAGES, "characters": MAX_CHARACTERS}).encode()
     return _outcome(_OCR, head, content, uploader)
 

@@ -11,13 +11,14 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated
-from assistant.api.fields import Text
+from assistant.api.fields import SAYING, Text
 from assistant.api.openapi import POSITIVE_INTEGER, describe_parameter, operation
 from assistant.api.serializers import ApiSerializer
-from assistant.contrib.gaps.models import MAX_QUESTION, DocumentDoubt, OpenQuestion, QuestionLabel
+from assistant.contrib.gaps.models import MAX_PASSAGE, MAX_QUESTION, DocumentDoubt, OpenQuestion, QuestionLabel
 from assistant.contrib.gaps.services.labels import (
     MAX_WORDING,
     MAX_WORDINGS,
+    LabelConflict,
     LabelRefused,
     delete_label,
     label_question,
@@ -62,8 +63,13 @@ GAPS = {
     "doubts": [DOUBT],
     "doubts_count": 1,
 }
-GIVEN = {"question": "May I bring my dog?", "document": None, "wordings": ["Pets may enter company premises."]}
-LABEL = {**GIVEN, "id": 4, "changed_at": "2026-11-21T09:30:00Z"}
+GIVEN = {
+    "question": "May I bring my dog?",
+    "document": None,
+    "passage": "",
+    "wordings": ["Pets may enter company premises."],
+}
+LABEL = {**GIVEN, "id": 4, "is_passage_lost": False, "changed_at": "2026-11-21T09:30:00Z"}
 describe_parameter("label", "The label's id.", example=4, schema=POSITIVE_INTEGER)
 
 
@@ -101,12 +107,27 @@ class GapsOut(ApiSerializer):
 
 
 class LabelIn(ApiSerializer):
-    question = Text(max_length=MAX_QUESTION)
+    # What nothing answers has no passage.
+    constraints = {
+        "anyOf": [
+            {"properties": {"document": {"type": "integer"}}},
+            {"properties": {"passage": {"maxLength": 0}}},
+        ]
+    }
+
+    question = Text(max_length=MAX_QUESTION, pattern=SAYING)
     document = serializers.IntegerField(
         allow_null=True, min_value=1, max_value=2**53, help_text="The document that answers it; null: none does."
     )
+    passage = Text(
+        max_length=MAX_PASSAGE,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Words of the document's passage that answers it, as they stand there. Empty: any of its passages.",
+    )
     wordings = serializers.ListField(
-        child=Text(max_length=MAX_WORDING),
+        child=Text(max_length=MAX_WORDING, pattern=SAYING),
         max_length=MAX_WORDINGS,
         required=False,
         default=list,
@@ -118,6 +139,10 @@ class LabelOut(ApiSerializer):
     id = serializers.IntegerField(source="pk")
     question = serializers.CharField()
     document = serializers.IntegerField(source="document_id", allow_null=True)
+    passage = serializers.CharField(help_text="Words of the passage that answers it. Empty: any of the document.")
+    is_passage_lost = serializers.BooleanField(
+        source="is_lost", help_text="Whether no passage of the document has the words any more."
+    )
     wordings = serializers.ListField(child=serializers.CharField())
     changed_at = serializers.DateTimeField()
 
@@ -178,10 +203,12 @@ class Labels(TenantView):
         body=LabelIn,
         example=GIVEN,
         responses={201: (LabelOut, LABEL)},
+        conflicts={"conflict": "No passage of the document has these words."},
         tag=TAG,
         is_idempotent=True,
-        description="Says which document answers a question, or that none does; an earlier label of the question is "
-        "replaced. Five of each kind sharpen the lines below which searches find nothing. For the tenant's admins.",
+        description="Says which document, or which passage of it, answers a question, or that none does; an earlier "
+        "label of the question is replaced. Five of each kind sharpen the lines below which searches find nothing. "
+        "For the tenant's admins.",
     )
     @idempotent
     def post(self, request: Request) -> Response:
@@ -194,8 +221,11 @@ class Labels(TenantView):
                 question=given["question"],
                 document_id=given["document"],
                 wordings=given["wordings"],
+                passage=given["passage"],
                 actor=actor,
             )
+        except LabelConflict as exc:
+            raise HttpRefusal(409, "conflict", str(exc)) from exc
         except LabelRefused as exc:
             raise HttpRefusal(400, "invalid_input", str(exc)) from exc
         return Response(LabelOut(label).data, status=201)

@@ -11,9 +11,11 @@ from assistant.models.conversations import Feedback
 from assistant.models.knowledge import Document
 from assistant.models.runs import Run, ToolCall
 from assistant.models.tenants import Tenant
+from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS
 
-# Characters of a question that are kept.
+# Characters of a question that are kept, and of the words of a passage: as many as a passage has.
 MAX_QUESTION = 500
+MAX_PASSAGE = MAX_PASSAGE_CHARACTERS
 
 
 class OpenQuestion(models.Model):
@@ -91,6 +93,19 @@ class QuestionLabel(models.Model):
         on_delete=models.CASCADE,
         related_name="+",
         help_text=_("Empty: no document answers it."),
+    )
+    # Words, because positions change with each version of the document.
+    passage = models.CharField(
+        _("passage"),
+        max_length=MAX_PASSAGE,
+        blank=True,
+        help_text=_("Words of the passage that answers it. Empty: any of the document."),
+    )
+    is_lost = models.BooleanField(
+        _("passage lost"),
+        default=False,
+        editable=False,
+        help_text=_("No passage of the document has the words any more."),
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -12,8 +12,7 @@ ASSISTANT_INSIGHTS_FROM_SERVER = ENVIRONMENT.flag("ASSISTANT_INSIGHTS_FROM_SERVE
 ASSISTANT_QUALITY_WARNINGS = ENVIRONMENT.flag("ASSISTANT_QUALITY_WARNINGS", True)
 # Whether tenants are warned when a part of their monthly limit of cost is used.
 ASSISTANT_SPEND_WARNINGS = ENVIRONMENT.flag("ASSISTANT_SPEND_WARNINGS", True)
-# Whether the page "What changed?" is offered, and what the audit calls the release that answers; "" for the package's.
-ASSISTANT_WHAT_CHANGED = ENVIRONMENT.flag("ASSISTANT_WHAT_CHANGED", True)
+# What the audit calls the release that answers; "" for the package's.
 ASSISTANT_RELEASE = ENVIRONMENT.text("ASSISTANT_RELEASE", "")
 
 __all__ = [
@@ -21,5 +20,4 @@ __all__ = [
     "ASSISTANT_QUALITY_WARNINGS",
     "ASSISTANT_RELEASE",
     "ASSISTANT_SPEND_WARNINGS",
-    "ASSISTANT_WHAT_CHANGED",
 ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from django.conf import settings
-
 from assistant.contrib.later_results.extension import ComesLater
 from assistant.contrib.later_results.models import PendingCall
 from assistant.contrib.later_results.services import pending_calls, waits
@@ -23,8 +21,7 @@ class KeptResults(LaterResults):
     """Keeps what calls wait for, and what has come, in rows."""
 
     def extensions(self, *, key: RunKey, tenant: str) -> Iterator[ComesLater]:
-        if settings.ASSISTANT_PENDING_CALLS:
-            yield ComesLater(key, tenant)
+        yield ComesLater(key, tenant)
 
     def begin(self, *, key: RunKey, batch: Iterable[PlannedCall], rows: Mapping[str, int]) -> None:
         pending_calls.begin_waits(key=key, batch=batch, rows=rows)

@@ -83,7 +83,7 @@ class McpServer(Credentials):
         validators=[MinValueValidator(1), MaxValueValidator(240)],
         help_text=_("For one call of a tool."),
     )
-    is_active = models.BooleanField(_("is active"), default=False)
+    is_active = models.BooleanField(_("active"), default=False)
     health = models.CharField(
         _("health"), max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False
     )

@@ -32,7 +32,9 @@ class PanelSite(AdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         from assistant.contrib.panel.admin import pages, panel_pages  # noqa: F401 - the pages of models register
+        from assistant.contrib.panel.admin.lists.designed_list import design_pages
 
+        design_pages(self)
         return [*panel_pages.urls(self), *super().get_urls()]
 
     def check(self, app_configs: Any) -> list[Any]:

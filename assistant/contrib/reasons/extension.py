@@ -15,8 +15,8 @@ from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.run_key import RunKey
 from assistant.services.runs.extensions.run_extension import RunExtension
-from assistant.services.runs.extensions.tool_answers import is_own
 from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.tools_of_runs import is_own
 from assistant.toolkit import Tool
 from assistant.toolkit.definition.augmentation import takes_fields
 

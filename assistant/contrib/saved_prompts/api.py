@@ -20,6 +20,7 @@ from assistant.contrib.saved_prompts.services.managing import (
     MAX_SHARED,
     MAX_VALUE,
     PromptConflict,
+    PromptForbidden,
     PromptRefused,
     change_prompt,
     delete_prompt,
@@ -119,6 +120,8 @@ def _entry(view: TenantView, row: SavedPrompt) -> dict[str, Any]:
 
 
 def _refusal(exc: PromptRefused) -> HttpRefusal:
+    if isinstance(exc, PromptForbidden):
+        return HttpRefusal(403, "forbidden", str(exc))
     if isinstance(exc, PromptConflict):
         return HttpRefusal(409, "conflict", str(exc))
     return HttpRefusal(400, "invalid_input", str(exc))
@@ -153,8 +156,6 @@ class SavedPrompts(TenantView):
     def post(self, request: Request) -> Response:
         values = validated(SavedPromptIn, request.data)
         is_shared = values.pop("is_shared")
-        if self.member.is_end_user or (is_shared and not self.member.is_admin):
-            raise HttpRefusal(403, "forbidden", "Only an admin of the tenant saves prompts for everybody.")
         try:
             row = make_prompt(member=self.member, values=values, is_shared=is_shared)
         except PromptRefused as exc:

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import idempotent
-from assistant.api.conversations import TAG, ConversationView
-from assistant.api.openapi import operation
+from assistant.api.conversations import ConversationView
+from assistant.api.openapi import describe_parameter, operation
 from assistant.api.serializers import ApiSerializer
 from assistant.contrib.shares.links import SharingRefused, revoke_share, share_conversation, shares_of
 from assistant.contrib.shares.models import ConversationShare
@@ -23,6 +23,7 @@ SHARE = {
     "url": "https://assistant.example.com/t/acme/s/0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52/",
     "created_at": "2026-11-21T09:30:00Z",
 }
+describe_parameter("share", "The link's id.", example=SHARE["id"], schema={"format": "uuid"})
 REFUSED = "Sharing is off, nothing was said yet, or there are too many links."
 
 
@@ -39,7 +40,7 @@ class Shares(ConversationView):
         "List the links to a conversation",
         path=["thread"],
         responses={200: (ShareOut(many=True), [SHARE])},
-        tag=TAG,
+        tag="conversations",
     )
     def get(self, request: Request, thread: uuid.UUID) -> Response:
         self.conversation(thread)
@@ -51,7 +52,7 @@ class Shares(ConversationView):
         path=["thread"],
         responses={201: (ShareOut, SHARE)},
         conflicts={"conflict": REFUSED},
-        tag=TAG,
+        tag="conversations",
         is_idempotent=True,
         description="Makes a link to the conversation as it is shown now, and not to what comes later. Members of the "
         "tenant who are signed in can read it until it is revoked. Refused unless the tenant allows sharing.",
@@ -74,7 +75,7 @@ class Shares(ConversationView):
 class OneShare(ConversationView):
     """One link to a conversation."""
 
-    @operation("Revoke a link", path=["thread", "share"], responses={204: (None, None)}, tag=TAG)
+    @operation("Revoke a link", path=["thread", "share"], responses={204: (None, None)}, tag="conversations")
     def delete(self, request: Request, thread: uuid.UUID, share: uuid.UUID) -> Response:
         if not revoke_share(member=self.member, conversation_id=thread, share_id=share):
             raise not_found()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from assistant.models import Conversation, Membership, Run, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.added_details import shared_details
 from assistant.services.conversations.paths import on_path, shown_path
+from assistant.services.knowledge.sources import document_of, visible_sources
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.titles import state_of_call, titles_of
@@ -38,6 +39,7 @@ class SharedCall:
 
     title: str
     status: str
+    is_ok: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class SharedMessage:
     """A message of the user (without calls) or of the assistant, as Markdown.
 
     `is_partial`: it was cut off; `is_stopped`: because somebody stopped it; `cut_reason`: as in `Message`; `id`: as
-    clients know it; `added`: what optional apps add to an answer, as far as the reader may see it.
+    clients know it; `added`: what optional apps add to an answer, and `passages`: those that it names, as far as the
+    reader may see them.
     """
 
     is_user: bool
@@ -56,6 +59,7 @@ class SharedMessage:
     cut_reason: str
     id: str
     added: Mapping[str, Any]
+    passages: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,8 @@ def _messages(share: ConversationShare, reader: Member) -> tuple[list[SharedMess
     kept.reverse()
     answers = {row.run_id: row.run for row in kept if row.run and row.role == MessageRow.Role.ASSISTANT and row.content}
     added = shared_details(member=reader, runs=answers.values())
+    passages = _passages(share, reader, answers.values())
+    last = {row.run_id: row.pk for row in kept if row.run_id in passages and row.content}
     calls = _calls(share, [call["id"] for row in kept for call in row.tool_calls])
     found = [
         SharedMessage(
@@ -187,10 +193,25 @@ def _messages(share: ConversationShare, reader: Member) -> tuple[list[SharedMess
             cut_reason=row.cut_reason,
             id=row.message_id,
             added=added.get(row.run_id or 0, {}) if row.role == MessageRow.Role.ASSISTANT and row.content else {},
+            passages=passages.get(row.run_id or 0, ()) if last.get(row.run_id or 0) == row.pk else (),
         )
         for row in kept
     ]
     return found, bool(kept) and len(kept) < rows.count()
+
+
+def _passages(share: ConversationShare, reader: Member, runs: Iterable[Run]) -> dict[int, list[Mapping[str, Any]]]:
+    """Return the passages that answers name; of files and documents that the reader may not read, the numbers alone."""
+    named = {run.pk: run.passages for run in runs if run.passages}
+    of_documents = {
+        key: [one for one in some if document_of(str(one.get("source_id"))) is not None] for key, some in named.items()
+    }
+    read = visible_sources(member=reader, assistant=share.conversation.assistant.slug, passages=of_documents)
+    hidden = _("This source is not part of what was shared.")
+    return {
+        key: [one if one in read[key] else {"number": one["number"], "source": hidden, "text": ""} for one in some]
+        for key, some in named.items()
+    }
 
 
 def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall]:
@@ -200,7 +221,9 @@ def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall
     known = list(rows.values_list("call_id", "name", "status"))
     titles = titles_of(tenant_id=share.tenant_id, names={name for _, name, _ in known})
     return {
-        call_id: SharedCall(titles.get(name, name.replace("_", " ")), state_of_call(status))
+        call_id: SharedCall(
+            titles.get(name, name.replace("_", " ")), state_of_call(status), is_ok=status == ToolCall.Status.OK
+        )
         for call_id, name, status in known
     }
 

@@ -22,8 +22,8 @@ from assistant.contrib.shares.links import (
 from assistant.contrib.shares.models import ConversationShare
 from assistant.markdown.cut_text import close_text
 from assistant.markdown.render import render_blocks
-from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
+from assistant.pages.shell import render_in_shell
 from assistant.services.assistants.ai_notice import DIGITAL_SOURCE_TYPE
 from assistant.services.conversations.added_details import detail_scripts
 from assistant.services.conversations.conversations import find_conversation
@@ -36,9 +36,9 @@ def shared(page: MemberRequest, share: uuid.UUID) -> HttpResponse:
     found = shared_conversation(member=page.member, share_id=share)
     if found is None:
         raise Http404
-    context = {"member": page.member, "tenant": page.member.tenant, "shared": found, "turns": _turns(found.messages)}
+    context = {"shared": found, "turns": _turns(found.messages)}
     context |= {"digital_source_type": DIGITAL_SOURCE_TYPE, "details": detail_scripts()}
-    return render_page(page.request, "assistant/shares/page.html", context)
+    return render_in_shell(page, "assistant/shares/page.html", context)
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:
@@ -48,7 +48,8 @@ def _turns(messages: Any) -> list[dict[str, Any]]:
         if message.is_user or not turns or turns[-1]["is_user"]:
             turns.append({"is_user": message.is_user, "parts": []})
         added = json.dumps(message.added) if message.added else ""
-        turns[-1]["parts"].append({"message": message, "html": _html(message), "added": added})
+        passages = json.dumps(list(message.passages)) if message.passages else ""
+        turns[-1]["parts"].append({"message": message, "html": _html(message), "added": added, "passages": passages})
     return turns
 
 

@@ -12,7 +12,8 @@ class SourcesConfig(OptionalApp):
 
     def register(self) -> None:
         from assistant.services.jobs import jobs
-        from assistant.services.knowledge.source_changes import tell_changes_with
+        from assistant.services.knowledge.source_changes import KEEPERS, tell_changes_with
 
+        KEEPERS.append("assistant_sources.SourcePage")
         tell_changes_with("assistant.contrib.sources.services.changes.changed_later")
         jobs.handled_in("assistant.contrib.sources.services.jobs")

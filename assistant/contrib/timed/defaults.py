@@ -6,8 +6,7 @@ from assistant.environment import Environment
 
 ENVIRONMENT = Environment()
 
-# Whether members can schedule questions to assistants, and whether alarms ring.
+# Whether members can schedule questions to assistants. Those that exist wait while it is off, as in an incident.
 ASSISTANT_SCHEDULES = ENVIRONMENT.flag("ASSISTANT_SCHEDULES", True)
-ASSISTANT_ALARMS_RING = ENVIRONMENT.flag("ASSISTANT_ALARMS_RING", True)
 
-__all__ = ["ASSISTANT_ALARMS_RING", "ASSISTANT_SCHEDULES"]
+__all__ = ["ASSISTANT_SCHEDULES"]

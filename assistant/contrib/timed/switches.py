@@ -10,7 +10,7 @@ from assistant.services.toolpolicy.catalogue import is_family_on
 
 def alarms_are_on() -> bool:
     """Return whether alarms ring in this deployment."""
-    return bool(settings.ASSISTANT_ALARMS_RING) and is_family_on("reminders")
+    return is_family_on("reminders")
 
 
 def shows_schedules(*, member: Member) -> bool:

@@ -79,7 +79,7 @@ def follow_ups(key: RunKey, assistant: Assistant, tools: Sequence[EffectiveTool]
         return ()
     names = assistant.extensions
     makes_titles = settings.ASSISTANT_GENERATED_TITLES and TITLES in names and key.number <= MAX_RUNS
-    suggests = settings.ASSISTANT_FOLLOW_UP_QUESTIONS and FOLLOW_UPS in names
+    suggests = FOLLOW_UPS in names
     return (FollowUps(makes_titles, suggests),) if makes_titles or suggests else ()
 
 

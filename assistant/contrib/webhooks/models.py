@@ -17,7 +17,7 @@ class Webhook(models.Model):
     name = models.CharField(_("name"), max_length=100)
     url = AddressField(_("URL"), max_length=500)
     events = models.JSONField(_("events"), default=list)
-    is_active = models.BooleanField(_("is active"), default=True)
+    is_active = models.BooleanField(_("active"), default=True)
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
     previous_secret_until = models.DateTimeField(

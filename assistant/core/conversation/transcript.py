@@ -9,14 +9,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
-from assistant.core.conversation.turn_endings import (
-    NO_RESULT,
-    START_OF,
-    SUPERSEDED,
-    CloseReason,
-    Start,
-    end_of,
-)
+from assistant.core.conversation.turn_endings import NO_RESULT, START_OF, SUPERSEDED, CloseReason, Start, end_of
 from assistant.core.values import events
 from assistant.core.values.citations import Citation
 from assistant.core.values.events import Event, TokenUsage

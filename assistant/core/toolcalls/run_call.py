@@ -320,7 +320,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     current_parent.set(ParentRun(emit_in_time, environment))
     on_left_running.set(late.left_running)
     is_edited = planned.decision is not None and planned.decision.edited_arguments is not None
-    edited = f"(The user changed the arguments to {planned.arguments})\n" if is_edited else ""
+    edited = f"(Who approved this call changed the arguments to {planned.arguments})\n" if is_edited else ""
     try:
         context = _context(planned, environment, seconds, emit_in_time)
         invoked = tool

@@ -140,30 +140,6 @@ class Message:
     is_superseded: bool = False
     cut_reason: str = ""
 
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Message:
-        """Return a message from its form in a chat-completions request. Raises `ValueError` if it is not one."""
-        role, content = wire.get("role"), wire.get("content") or ""
-        if role not in ("system", "user", "assistant", "tool") or not isinstance(content, str):
-            raise ValueError("A message needs a role (system, user, assistant or tool) and a text as its content.")
-        calls = tuple(
-            ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
-            for call in wire.get("tool_calls") or ()
-        )
-        return cls(role, content, str(wire.get("id", "")), calls, str(wire.get("tool_call_id", "")))
-
-    def to_wire(self) -> dict[str, Any]:
-        """Return the message as a chat-completions request carries it."""
-        if self.role == "tool":
-            return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
-        if self.tool_calls:
-            return {
-                "role": self.role,
-                "content": self.content or None,
-                "tool_calls": [call.to_wire() for call in self.tool_calls],
-            }
-        return {"role": self.role, "content": self.content}
-
 
 # A frozen dataclass sets each attribute with a function call; one that is not frozen takes a third of the time.
 _Unfrozen: Any = make_dataclass(
@@ -244,11 +220,6 @@ class Reply:
 def not_superseded(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without those of steps that were repeated."""
     return [message for message in messages if not message.is_superseded]
-
-
-def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return a conversation as a chat-completions request carries it."""
-    return [message.to_wire() for message in messages]
 
 
 def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:

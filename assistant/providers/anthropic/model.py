@@ -11,8 +11,9 @@ from assistant.providers.anthropic.assembler import AnthropicAssembler
 from assistant.providers.anthropic.errors import NO_KEY
 from assistant.providers.anthropic.events import Event
 from assistant.providers.anthropic.request_body import change_for, request_body
-from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
+from assistant.providers.given_settings import address_of, key_of, name_of, split_query
 from assistant.providers.native.model import NativeModel, NativeOptions, check_options
+from assistant.providers.native.request_parts import with_query
 from assistant.providers.native.tool_rules import NativeToolRules
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader

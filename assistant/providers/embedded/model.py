@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,10 +14,19 @@ from assistant.providers.calling import CallsTools
 from assistant.providers.embedded.compact_schemas import compact
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.ready_answers import ready_answer
-from assistant.providers.embedded.searches import needed_search, searched
+from assistant.providers.embedded.searches import (
+    needed_search,
+    reworded,
+    searched,
+    unsure_search,
+    without_suppositions,
+)
 from assistant.providers.embedded.small_models import example_turns, listed_tools
 from assistant.providers.embedded.weights import MODEL_NAME
+from assistant.providers.embedded.wordings import wordings_request, written_wordings
 from assistant.providers.openai import OpenAIModel
+
+logger = logging.getLogger(__name__)
 
 # The context of one conversation in tokens, and the part of it that is reserved for the answer.
 CONTEXT_TOKENS = 8192
@@ -58,6 +68,11 @@ class EmbeddedModel(CallsTools):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Waits while the server loads the weights. Raises `ModelError`."""
+        if again := await self._second_search(request):
+            for delta in _deltas(again, has_text=True):
+                yield delta
+            yield again
+            return
         if answer := ready_answer(request.messages):
             yield TextDelta(answer)
             yield Reply(answer, model=self.name)
@@ -75,6 +90,25 @@ class EmbeddedModel(CallsTools):
                 elif not isinstance(item, ToolCallDelta) and not (search and isinstance(item, TextDelta)):
                     yield item
 
+    async def _second_search(self, request: ModelRequest) -> Reply | None:
+        """Return a search by what a handbook may say, if the first one is not sure to have found anything."""
+        first = unsure_search(request)
+        if first is None:
+            return None
+        call, question = first
+        try:
+            async with aclosing(self._client.stream(wordings_request(question))) as items:
+                written = [item async for item in items if isinstance(item, Reply)][-1]
+        except ModelError as exc:
+            logger.warning("No second search is made: %s", exc)
+            return None
+        wordings = written_wordings(written.text)
+        if not wordings:
+            return None
+        # The question has the names and numbers that documents have too.
+        again = reworded(call, request, [question, *wordings])
+        return Reply(tool_calls=(again,), usage=written.usage, finish_reason="tool_calls", model=self.name)
+
 
 def prepared(request: ModelRequest) -> ModelRequest:
     """Return the request as the embedded model gets it: shortened, and with worked examples of fitting tools."""
@@ -82,7 +116,8 @@ def prepared(request: ModelRequest) -> ModelRequest:
     turns = example_turns(request, tools) if not request.response_format else []
     request = replace(request, tools=tools)
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
-    messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
+    shown = without_suppositions(request.messages, request.tools)
+    messages = fit([_shortened(message) for message in shown], tokens=max(budget, CONTEXT_TOKENS // 8))
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     options = {"temperature": 0, "max_tokens": ANSWER_TOKENS, **request.options}
     if messages[-1].role == "tool":

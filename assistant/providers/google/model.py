@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
+from assistant.providers.given_settings import address_of, key_of, name_of, split_query
 from assistant.providers.google.assembler import GoogleAssembler
 from assistant.providers.google.errors import NO_KEY
 from assistant.providers.google.events import Chunk
 from assistant.providers.google.request_body import change_for, request_body
 from assistant.providers.native.model import NativeModel, NativeOptions, check_options
+from assistant.providers.native.request_parts import with_query
 from assistant.providers.native.tool_rules import NativeToolRules
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader

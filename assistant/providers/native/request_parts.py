@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -48,3 +49,9 @@ def schema_of(response_format: Mapping[str, Any]) -> Any:
 def whole_number(value: object) -> int:
     """Return a count, or 0 if it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def with_query(base: str, address: str) -> str:
+    """Return an address with the query of another one."""
+    query = urlsplit(address).query
+    return f"{base}?{query}" if query else base

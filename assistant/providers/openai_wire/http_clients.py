@@ -15,7 +15,7 @@ from assistant.providers.given_settings import key_of, split_query
 from assistant.providers.http_clients import CONNECT_SECONDS, HOOKS, LIMITS, ClientCache, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
-from assistant.providers.profiles.azure import is_azure
+from assistant.providers.profiles.choice import is_azure
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 # Headers of the openai package that name the operating system, the processor and the Python version.

@@ -11,6 +11,7 @@ from django.utils import timezone
 from assistant.core.values.prompt_template import BUILT_IN, TENANT_NAME, TODAY, USER_NAME, names_in, resolve
 from assistant.models import Membership, PromptVariable, Tenant
 from assistant.services.tenancy.end_users import directory
+from assistant.services.tenancy.members import person_name
 from assistant.toolkit.context import UserId
 
 
@@ -75,6 +76,4 @@ class PromptValues:
         if found.role == Membership.Role.END_USER:
             end_user = directory().find(user_id=found.user_id)
             return "" if end_user is None else end_user.name
-        # A project's own user model need not have full names.
-        full_name = getattr(found.user, "get_full_name", str)()
-        return str(full_name).strip() or found.user.get_username()
+        return person_name(found.user)

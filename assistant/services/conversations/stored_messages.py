@@ -17,11 +17,9 @@ from django.db.models import ExpressionWrapper, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.core.conversation.paths import WHOLE, Path
-from assistant.core.conversation.sub_agent_transcripts import from_stored
 from assistant.core.values.messages import AttachedFile, Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
-from assistant.models import ToolCall as CallRow
 from assistant.models.fields import decrypted, encrypted
 from assistant.services.conversations.paths import on_path, shown_path, summarised_to
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
@@ -98,12 +96,6 @@ def text_of(message: Message) -> str:
     lines += [message.content] if message.content else []
     lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines) + (" […]" if message.is_partial else "")
-
-
-def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:
-    """Return the messages of the assistants that a call delegated to, as (assistant, role, text)."""
-    asked = from_stored(call.asked or ())
-    return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
 
 
 def recent_messages(*, conversation: Conversation, path: Path | None = None) -> list[Message]:

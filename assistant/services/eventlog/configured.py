@@ -1,19 +1,16 @@
-"""The event log of the deployment: that of an optional app, files beside an SQLite database, or memory."""
+"""The event log of the deployment: that of an optional app, or memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-from django.db import connection
-
-from assistant.services.eventlog.file import FileLog
 from assistant.services.eventlog.log import EventLog
 from assistant.services.eventlog.memory import MemoryLog
 
 MakeLog = Callable[[Callable[[str], None]], EventLog]
 
 _shared: list[tuple[Callable[[], bool], MakeLog]] = []
+_own: list[Callable[[], EventLog | None]] = []
 
 
 def share_by(make: MakeLog, *, is_on: Callable[[], bool]) -> None:
@@ -24,6 +21,15 @@ def share_by(make: MakeLog, *, is_on: Callable[[], bool]) -> None:
         is_on: whether the deployment's settings choose it.
     """
     _shared.append((is_on, make))
+
+
+def keep_by(make: Callable[[], EventLog | None]) -> None:
+    """Have an optional app keep the log of one process, where no app keeps a shared one.
+
+    Args:
+        make: returns a new log, not yet started; None where the deployment leaves nowhere to keep it.
+    """
+    _own.append(make)
 
 
 def is_shared() -> bool:
@@ -40,12 +46,5 @@ def configured_log(on_control: Callable[[str], None] = lambda message: None) -> 
     for is_on, make in _shared:
         if is_on():
             return make(on_control)
-    folder = events_folder()
-    return FileLog(folder) if folder else MemoryLog()
-
-
-def events_folder() -> Path | None:
-    """Return the folder of running runs' events, beside the SQLite file; None with any other database."""
-    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's own
-        return None
-    return Path(f"{connection.settings_dict['NAME']}-events")
+    kept = (make_own() for make_own in _own)
+    return next((log for log in kept if log is not None), None) or MemoryLog()

@@ -22,7 +22,7 @@ MAX_BYTES = 8 * 1024 * 1024
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
 # The changes that readers are notified of besides events; optional apps add others.
-CHANGES = (SUMMARY, PATH, TOOLS) = ("summary", "path", "tools")
+CHANGES = (SUMMARY, PATH) = ("summary", "path")
 
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
@@ -77,8 +77,7 @@ class ThreadLog:
         bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
-        changes: how often each of `CHANGES` has changed, such as the thread's summary, its shown path, and which tools
-            operators have switched off.
+        changes: how often each of `CHANGES` has changed, such as the thread's summary and its shown path.
     """
 
     def __init__(self) -> None:

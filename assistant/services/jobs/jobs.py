@@ -22,7 +22,6 @@ from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
 from assistant.services.errors import is_outage, log_failure
-from assistant.services.jobs import engine
 from assistant.services.listeners import Listeners
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import UserId
@@ -108,7 +107,6 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
         state=Job.State.WAITING,
         defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
     )
-    engine.order(job.pk, due_at)
     _listeners.call_after_commit(due_at)
     return job
 
@@ -125,7 +123,6 @@ def again(job: Job, after: timedelta) -> Job:
     due_at = timezone.now() + after
     # The row is locked while its job is done, so that no second job of this name and key can wait beside it.
     Job.objects.filter(tenant_id=job.tenant_id, pk=job.pk).update(state=Job.State.WAITING, due_at=due_at, ended_at=None)
-    engine.order(job.pk, due_at)
     _listeners.call_after_commit(due_at)
     return job
 
@@ -175,7 +172,7 @@ def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
         with transaction.atomic():
             is_found = bool(ended.update(state=Job.State.WAITING, **values))
             if is_found:
-                engine.order(pk)
+                _listeners.call_after_commit(timezone.now())
             return is_found
     except IntegrityError:
         return False
@@ -222,11 +219,14 @@ def do_job(pk: int, start: Callable[[LongWork], None] | None = None) -> bool:
     """Do a job if it is due and no other process does it first. Return whether it was done."""
     try:
         with transaction.atomic():
-            # The row is locked from here on: another process waits for it, and then finds that it is done.
             waiting = Job.objects.filter(
                 pk=pk, state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=list(_handlers)
             )
-            if not waiting.update(state=Job.State.DONE, ended_at=DatabaseTime(), attempts=F("attempts") + 1):
+            # The row is locked from here on: another process goes on with the next job.
+            free = waiting.select_for_update(skip_locked=True).values("pk")
+            if not Job.objects.filter(pk__in=free).update(
+                state=Job.State.DONE, ended_at=DatabaseTime(), attempts=F("attempts") + 1
+            ):
                 return False
             job = Job.objects.select_related("tenant", "created_by").get(pk=pk)
             work = _handlers[job.name](job)

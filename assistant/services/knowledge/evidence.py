@@ -115,13 +115,6 @@ def lines_of(reach: Reach, model: str = "") -> Lines:
             _being_drawn.discard(key)
 
 
-def forget_lines() -> None:
-    """Draw all lines anew with the next searches."""
-    with _lock:
-        _kept.clear()
-        _failed.clear()
-
-
 def _lines(reach: Reach, model: str, labels: Sequence[Labelled]) -> Lines | None:
     if labels and (sharpened := _sharpened(reach, model, labels)) is not None:
         return sharpened

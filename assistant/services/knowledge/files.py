@@ -44,9 +44,9 @@ def read_file(file: File[bytes], *, uploader: Uploader) -> Content:
     """
     name = PurePath(file.name or "").name
     content = file.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise DocumentError(f"The file is larger than {MAX_FILE_BYTES // 1024**2} MB.")
     try:
+        if len(content) > MAX_FILE_BYTES:
+            raise FileRefused("file_too_large", f"The file is larger than {MAX_FILE_BYTES // 1024**2} MB.")
         found = detect(content, name)
         if not found.text_format:
             raise DocumentError("An image holds no text that can be searched.")

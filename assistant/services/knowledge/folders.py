@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Literal
 
+from django.apps import apps
 from django.core.files.base import File
 from django.db import models, transaction
 
@@ -15,6 +16,7 @@ from assistant.services.files.reader_turns import Uploader
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.knowledge.places import place
+from assistant.services.knowledge.source_changes import KEEPERS
 from assistant.services.tenancy import audit_trail
 
 # Files of one call.
@@ -127,7 +129,7 @@ def store_content(
         DocumentError: it cannot be stored, there is no such collection, or it would replace one of the others.
     """
     title = " ".join(title.split()) or title_of(content)
-    documents = Document.objects.filter(tenant_id=tenant.pk)
+    documents = _uploaded(tenant.pk)
     known = documents.filter(title=title).first() or _of_filename(documents, content.filename, others)
     if known is not None and known.pk in others:
         raise DocumentError(f"Another of these files has the title “{title}”.")
@@ -166,12 +168,8 @@ def replace_content(
     document.hidden = [list(pair) for pair in content.hidden]
     document.is_trusted = is_trusted
     check_document(document=document)
-    is_same = known is not None and before == (
-        document.title,
-        document.text,
-        document.is_trusted,
-        document.hidden,
-    )
+    after = (document.title, document.text, document.is_trusted, document.hidden)
+    is_same = known is not None and before == after
     with transaction.atomic():
         if not is_same:
             store_document(document=document)
@@ -187,11 +185,18 @@ def replace_content(
     return Kept(document, "unchanged" if is_same else "added" if known is None else "replaced")
 
 
+def _uploaded(tenant_id: int) -> models.QuerySet[Document]:
+    """Return the documents that no website, folder or row has: what those come from would replace an upload again."""
+    documents = Document.objects.filter(tenant_id=tenant_id)
+    for model in map(apps.get_model, KEEPERS):
+        kept = model._default_manager.filter(tenant_id=tenant_id, document__isnull=False).values("document")
+        documents = documents.exclude(pk__in=kept)
+    return documents
+
+
 def _of_filename(documents: models.QuerySet[Document], filename: str, others: Collection[int]) -> Document | None:
     """Return the document that was read from a file of this name; None if there are several, as of `index.md`."""
-    if not filename:
-        return None
-    found = list(documents.filter(filename=filename).exclude(pk__in=others)[:2])
+    found = list(documents.exclude(filename="").filter(filename=filename).exclude(pk__in=others)[:2])
     return found[0] if len(found) == 1 else None
 
 

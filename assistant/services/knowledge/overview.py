@@ -40,12 +40,18 @@ _Key = tuple[int, str, str]
 _kept: TTLCache[_Key, str] = TTLCache(_MAX_TENANTS, _KEPT_SECONDS)
 _lock = Lock()
 _WHOLE = ("", "")
+_NOTHING = "There are none yet."
 
 
 async def described(context: ToolContext) -> str:
     """Return `describe_documents` of what a context may find, at most a minute old; what that is, is asked now."""
-    kept = None if has_rule() else _known((context.tenant.pk, *_WHOLE))
+    kept = None if has_rule() and not has_none(context) else _known((context.tenant.pk, *_WHOLE))
     return await in_database_with_retry(_described, context) if kept is None else kept
+
+
+def has_none(context: ToolContext) -> bool:
+    """Return whether the tenant is known, for at most a minute, to have no documents, which no rule can narrow."""
+    return _known((context.tenant.pk, *_WHOLE)) == _NOTHING
 
 
 def _described(context: ToolContext) -> str:
@@ -74,7 +80,7 @@ def describe_documents(reach: Reach) -> str:
     languages = [(row["language"], row["count"]) for row in counts]
     total = sum(count for _, count in languages)
     if not total:
-        return "There are none yet."
+        return _NOTHING
     named = [_LANGUAGES[language] for language, _ in languages if language in _LANGUAGES]
     text = f"There {'is' if total == 1 else 'are'} {total}{_listed(' in ', named)}."
     trusts_all = Tenant.objects.filter(pk=reach.tenant_id, trusts_documents=True).exists()

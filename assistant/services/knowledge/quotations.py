@@ -18,6 +18,9 @@ Wording = Annotated[str, Param(min_length=1, max_length=500)]
 # What the model is told where nothing answers, and where it is not sure that something does.
 NOTHING = "No document says anything about this. Search once more in other words, or say that no document tells."
 WEAK = "Weak evidence: these may be about something else. If they do not answer, search once more in other words."
+# Passages before and after, in about 6,000 characters together.
+BEFORE = 2
+AFTER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,14 @@ def quoted(passages: Iterable[Passage], context: ToolContext, nothing: str) -> D
         context.mark_untrusted(*(title for pk, title in titles.items() if pk in untrusted))
     note = f"Answer from these passages. {INSTRUCTION % results[0].number}" if results else nothing
     return DocumentSearch(results, note)
+
+
+def passages_around(*, reach: Reach, document_id: int, position: int) -> list[Passage]:
+    """Return a passage of a document with those around it, in their order; empty if none such is within reach.
+
+    Args:
+        position: the passage's, counted from 1.
+    """
+    rows = reach.passages().filter(document_id=document_id).defer("stems")
+    found = list(rows.filter(position__range=(position - BEFORE, position + AFTER)).order_by("position"))
+    return found if any(row.position == position for row in found) else []

@@ -62,11 +62,6 @@ def narrow_with(rule: str) -> None:
         _rules.append(rule)
 
 
-def narrow_no_longer_with(rule: str) -> None:
-    """Have a rule decide nothing any more."""
-    _rules.remove(rule)
-
-
 def has_rule() -> bool:
     """Return whether a rule decides what somebody may find."""
     return bool(_rules)

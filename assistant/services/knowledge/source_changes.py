@@ -25,6 +25,8 @@ class SourceChanges(Protocol):
         ...
 
 
+# Of optional apps: the labels of models whose rows have a tenant and the document that comes from each.
+KEEPERS: list[str] = []
 _known: list[str] = []
 _listeners: list[str] = []
 

@@ -7,14 +7,15 @@ transactions cannot deadlock. A tenant without quotas costs no queries.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Sum, Value, When
+from django.db.models import Aggregate, BigIntegerField, Case, Count, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -34,6 +35,9 @@ COLUMNS: Mapping[str, tuple[str, Window]] = {
 _BY_WINDOW: Mapping[Window, tuple[str, ...]] = {
     window: tuple(column for column, own in COLUMNS.values() if own == window) for window in WINDOWS
 }
+# What is counted of runs while they are open, and of the tokens and cost that are reserved for them until they end.
+_OF_RUNS = ("messages", "tokens", "cost")
+_RESERVED = ("tokens", "cost")
 # The length that is assumed for an answer before it begins.
 EXPECTED_OUTPUT_TOKENS = 1_000
 
@@ -64,15 +68,22 @@ def reserve_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Es
     if reached:
         raise max(reached, key=lambda one: one.resets_at or now)
     allowances = tuple(one for quota, use in uses for one in _allowances(quota, use, now))
-    for _, use in uses:
-        use.minute_messages += expected.messages
-        use.day_messages += expected.messages
-        use.day_tokens += expected.tokens
-        use.month_tokens += expected.tokens
-        use.day_cost += expected.cost
-        use.month_cost += expected.cost
-        use.save()
+    _count(uses, {what: getattr(expected, what) for what in _OF_RUNS})
     return allowances
+
+
+def _columns(*wanted: str) -> list[tuple[str, str, Window]]:
+    """Return the columns that count any of these, each with what it counts and its window."""
+    counted = ((*window_of(name), column) for name, (column, _) in COLUMNS.items())
+    return [(column, what, window) for what, window, column in counted if what in wanted]
+
+
+def _count(uses: Iterable[tuple[Quota, QuotaUse]], more: Mapping[str, int]) -> None:
+    """Add to locked counters, by what they count."""
+    for _, use in uses:
+        for column, what, _ in _columns(*more):
+            setattr(use, column, getattr(use, column) + more[what])
+        use.save()
 
 
 def allowances_of_run(
@@ -98,22 +109,23 @@ def reserve_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int
     Returns:
         How many may run, and the quota that prevents more, or None.
     """
-    counted = tuple(quota for quota in quotas.counted if quota.tool_calls_per_day)
-    if not counted or not count:
+    names = [name for name in COUNTED if window_of(name)[0] == "tool_calls"]
+    if not count or not any(getattr(quota, name) for quota in quotas.counted for name in names):
         return count, None
     now = timezone.now()
     uses = _lock(tenant_id, user_id, quotas.counted, now)
-    left = {
-        quota.scope: max(0, quota.tool_calls_per_day - use.day_tool_calls) for quota, use in uses if quota in counted
-    }
-    taken = min(count, *left.values())
-    for _, use in uses:
-        use.day_tool_calls += taken
-        use.save()
+    left = [
+        (max(0, limit - getattr(use, COLUMNS[name][0])), quota, name)
+        for quota, use in uses
+        for name in names
+        if (limit := getattr(quota, name))
+    ]
+    least, short, name = min(left, key=lambda one: one[0])
+    taken = min(count, least)
+    _count(uses, {"tool_calls": taken})
     if taken == count:
         return taken, None
-    short = next(quota for quota in counted if left[quota.scope] == taken)
-    return taken, QuotaReached(short, "tool_calls_per_day", Windows.at(now).end("day"))
+    return taken, QuotaReached(short, name, Windows.at(now).end(COLUMNS[name][1]))
 
 
 def settle(
@@ -125,16 +137,15 @@ def settle(
     towards the tenant's quotas alone.
     """
     windows = Windows.at(began_at)
-    tokens, cost = spent[0] - reserved[0], spent[1] - reserved[1]
-    if not tokens and not cost:
+    more = {what: after - before for what, after, before in zip(_RESERVED, spent, reserved, strict=True)}
+    if not any(more.values()):
         return
+    changes = {
+        column: _add_if_current(window, getattr(windows, window), column, more[what])
+        for column, what, window in _columns(*_RESERVED)
+    }
     for user in dict.fromkeys((None, user_id)):
-        QuotaUse.objects.filter(Q(user=user), tenant_id=tenant_id).update(
-            day_tokens=_add_if_current("day", windows.day, "day_tokens", tokens),
-            day_cost=_add_if_current("day", windows.day, "day_cost", cost),
-            month_tokens=_add_if_current("month", windows.month, "month_tokens", tokens),
-            month_cost=_add_if_current("month", windows.month, "month_cost", cost),
-        )
+        QuotaUse.objects.filter(Q(user=user), tenant_id=tenant_id).update(**changes)
 
 
 def _add_if_current(window: str, began: datetime, column: str, more: int) -> Case:
@@ -260,35 +271,15 @@ def _counters(
     windows = Windows.at(now)
     # Calls of runs have no user of their own.
     caller = F(owner) if owner == "tenant_id" else Coalesce("run__user_id", "user_id")
-    made = calls.filter(started_at__gte=windows.day).exclude(status=ToolCall.Status.REFUSED)
-    tokens = F("input_tokens") + F("output_tokens")
-    today = Q(created_at__gte=windows.day)
-    reserved_tokens = Sum("reserved_tokens")
-    reserved_cost = Sum("reserved_cost")
+    amounts = {"tokens": F("input_tokens") + F("output_tokens"), "cost": F("cost")}
+    made = calls.exclude(status=ToolCall.Status.REFUSED)
     sums = (
-        _by_owner(
-            runs.filter(started_at__gte=windows.day),
-            F(owner),
-            minute_messages=Count("pk", filter=Q(started_at__gte=windows.minute)),
-            day_messages=Count("pk"),
+        _by_owner(runs, F(owner), "started_at", windows, {"messages": partial(Count, "pk")}),
+        _by_owner(made, caller, "started_at", windows, {"tool_calls": partial(Count, "pk")}),
+        _by_owner(usage, F(owner), "created_at", windows, {what: partial(Sum, amounts[what]) for what in amounts}),
+        _sums(
+            runs.filter(IS_ACTIVE), F(owner), {one: Sum(f"reserved_{what}") for one, what, _ in _columns(*_RESERVED)}
         ),
-        _by_owner(
-            runs.filter(IS_ACTIVE),
-            F(owner),
-            day_tokens=reserved_tokens,
-            day_cost=reserved_cost,
-            month_tokens=reserved_tokens,
-            month_cost=reserved_cost,
-        ),
-        _by_owner(
-            usage.filter(created_at__gte=windows.month),
-            F(owner),
-            day_tokens=Sum(tokens, filter=today),
-            day_cost=Sum("cost", filter=today),
-            month_tokens=Sum(tokens),
-            month_cost=Sum("cost"),
-        ),
-        _by_owner(made, caller, day_tool_calls=Count("pk")),
     )
     found: dict[Any, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for row in chain.from_iterable(sums):
@@ -298,7 +289,17 @@ def _counters(
     return found
 
 
-def _by_owner(rows: QuerySet[Any], owner: Any, **sums: Any) -> Iterable[dict[str, Any]]:
+def _by_owner(
+    rows: QuerySet[Any], owner: Any, moment: str, windows: Windows, counts: Mapping[str, Callable[..., Aggregate]]
+) -> Iterable[dict[str, Any]]:
+    """Return what is counted of rows by their owner, for each window that it is counted in."""
+    columns = _columns(*counts)
+    later = {window: Q(**{f"{moment}__gte": getattr(windows, window)}) for _, _, window in columns}
+    rows = rows.filter(**{f"{moment}__gte": min(getattr(windows, window) for window in later)})
+    return _sums(rows, owner, {column: counts[what](filter=later[window]) for column, what, window in columns})
+
+
+def _sums(rows: QuerySet[Any], owner: Any, sums: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Return the sums of rows by their owner."""
     found: QuerySet[Any, dict[str, Any]] = rows.order_by().annotate(owner=owner).values("owner").annotate(**sums)
     return found
@@ -306,9 +307,8 @@ def _by_owner(rows: QuerySet[Any], owner: Any, **sums: Any) -> Iterable[dict[str
 
 def _reached(quota: Quota, use: QuotaUse, now: datetime, *, messages: int) -> list[QuotaReached]:
     """Return the quotas that are used up for a run with `messages`; tool calls are counted when they are made."""
-    names = [name for name in COLUMNS if getattr(quota, name) and name != "tool_calls_per_day"]
-    if not messages:
-        names = [name for name in names if not name.startswith("messages")]
+    counted = _OF_RUNS if messages else _RESERVED
+    names = [name for name in COLUMNS if getattr(quota, name) and window_of(name)[0] in counted]
     windows = Windows.at(now)
     return [
         QuotaReached(quota, name, windows.end(COLUMNS[name][1]))
@@ -319,10 +319,9 @@ def _reached(quota: Quota, use: QuotaUse, now: datetime, *, messages: int) -> li
 
 def _allowances(quota: Quota, use: QuotaUse, now: datetime) -> list[Allowance]:
     windows, found = Windows.at(now), []
-    for name in ("tokens_per_day", "tokens_per_month", "cost_per_day", "cost_per_month"):
-        if limit := getattr(quota, name):
-            column, window = COLUMNS[name]
+    for name, (column, window) in COLUMNS.items():
+        what, _ = window_of(name)
+        if what in _RESERVED and (limit := getattr(quota, name)):
             sentence = str(QuotaReached(quota, name, windows.end(window)))
-            left = limit - getattr(use, column)
-            found.append(Allowance(sentence, **{"cost" if name.startswith("cost") else "tokens": left}))
+            found.append(Allowance(sentence, **{what: limit - getattr(use, column)}))
     return found

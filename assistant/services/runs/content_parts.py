@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,6 @@ from assistant.toolkit.text import clean_text
 REFUSED = "attachment_refused"
 # However many a tenant allows.
 MAX_FILES = 50
-# Of chat completions' content parts: the key of the data: URL, and the name of a file without one.
-FILE_PARTS = {"image_url": ("url", "image"), "file": ("file_data", "file")}
 NO_ADDRESSES = "Files are not fetched from addresses. Upload the file, and send its id."
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
 
@@ -52,33 +50,13 @@ def parse_parts(parts: list[Any]) -> tuple[str, tuple[File, ...]]:
     return "\n".join(texts), tuple(_file(part) for part in media)
 
 
-def files_of_parts(parts: Sequence[Mapping[str, Any]]) -> tuple[File, ...]:
-    """Return the files of chat completions' content parts of the types in `FILE_PARTS`.
-
-    Raises:
-        Refused: `attachment_refused`, a file cannot be taken; `invalid_input`, a part has none.
-    """
-    if len(parts) > MAX_FILES:
-        raise Refused(REFUSED, _("A message may have at most %(count)d files.") % {"count": MAX_FILES})
-    return tuple(_file_of_part(part) for part in parts)
-
-
-def _file_of_part(part: Mapping[str, Any]) -> InlineFile:
-    key, kind = FILE_PARTS[part["type"]]
-    given = part.get(part["type"])
-    url = given.get(key) if isinstance(given, Mapping) else None
-    if not isinstance(url, str):
-        raise Refused("invalid_input", f"A part of the type {part['type']} needs {key}, with a data: URL.")
-    return from_url(url, _name(given, kind))
-
-
 def _file(part: ImagePart | DocumentPart) -> File:
     source = part.source
     if isinstance(source, FileSource):
         if source.provider not in (None, FILE_PROVIDER):
             raise Refused(REFUSED, f"Only files of {FILE_PROVIDER} can be sent by their id.")
         return parse_file_id(source.value)
-    name = _name(part.metadata, part.type)
+    name = name_of(part.metadata, part.type)
     if isinstance(source, DataSource):
         return InlineFile(name, decode(source.value))
     if isinstance(source, UrlSource):
@@ -110,7 +88,8 @@ def decode(text: str) -> bytes:
         raise Refused(REFUSED, "The data of a file is not valid base64.") from exc
 
 
-def _name(metadata: object, kind: str) -> str:
+def name_of(metadata: object, kind: str) -> str:
+    """Return the name that a part gives its file, or its kind."""
     given = metadata if isinstance(metadata, Mapping) else {}
     name = given.get("filename") or given.get("name")
     return clean_text(name)[:300] if isinstance(name, str) else kind

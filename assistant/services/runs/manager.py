@@ -16,6 +16,7 @@ from typing import Any
 from django.db import DatabaseError
 
 from assistant.models.fields import WhenBusy
+from assistant.services import gauges
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
@@ -31,23 +32,19 @@ from assistant.services.roles import does_background_work
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.inline_files import open_with_files
-from assistant.services.runs.leases import RENEWAL_SECONDS, DeadRun, release_run, renew_leases
+from assistant.services.runs.inline_files import Given, open_with_files
+from assistant.services.runs.leases import RENEWAL_SECONDS, release_run, renew_leases
 from assistant.services.runs.log_end_repair import append_missing_end_before
 from assistant.services.runs.opening.open_run import open_run
-from assistant.services.runs.opening.open_stateless_run import open_stateless_run
 from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
-from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.process.dispatcher import TAKEN, Dispatcher
-from assistant.services.runs.process.figures import watch_runs
-from assistant.services.runs.recovery.dead_runs import read_dead_run
 from assistant.services.runs.recovery.recovery_task import RunRecovery
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_start import RunStart
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.run_watchers import watchers
-from assistant.services.runs.timed_work import TimedWork
+from assistant.services.runs.timed_work import DUE, TimedWork
 from assistant.services.tenancy.members import Member, set_acting_key
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
@@ -79,7 +76,7 @@ class Runs:
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
-        self._timed_work = TimedWork()
+        self._timed_work = TimedWork(self.log.publish_control)
         self._services = new_services()
         self.connection_limiter = configured_limiter()
         self._dispatcher = Dispatcher(self.owner, self.log, self._begin)
@@ -118,18 +115,15 @@ class Runs:
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
         opener = partial(open_run, decided_by=decided_by, is_counted=is_counted, when_busy=when_busy)
-        return await self._start(member, assistant_slug, opener, given)
+        return await self.open_by(opener, member=member, assistant_slug=assistant_slug, given=given)
 
-    async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
-        """Open and start a run as `open_stateless_run` does. Raises `Refused`."""
-        return await self._start(member, assistant_slug, open_stateless_run, given)
-
-    async def _start(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
-        opening = partial(self._open, member, slug, opener)
+    async def open_by(self, opener: Opener, *, member: Member, assistant_slug: str, given: Given) -> OpenedRun:
+        """Open and start a run by another function of an app's own than `open_run`, with its arguments."""
+        opening = partial(self._open, member, assistant_slug, opener)
         work = open_with_files(member, given, opening) if given.has_files else opening(given)
         return await asyncio.shield(asyncio.create_task(work, name="open-run"))
 
-    async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
+    async def _open(self, member: Member, slug: str, opener: Opener, given: Given) -> OpenedRun:
         if self._housekeeping is None:
             await self.start()
         if not self.log.is_writable:
@@ -155,10 +149,6 @@ class Runs:
                     raise
                 held.pop_all()
         return opened
-
-    async def resume_run(self, run: DeadRun) -> bool:
-        """Go on with a run that this process has claimed. Return False if it has to end instead."""
-        return await self._recovery.resume(await read_dead_run(run, self.log))
 
     async def _begin(self, key: RunKey, setup: RunSetup, place: Place, start: RunStart | None = None) -> None:
         self._starting.add(key.pk)
@@ -269,12 +259,15 @@ class Runs:
             self._cancel_here(int(argument))
         elif verb == TAKEN and not argument.endswith(self.owner):
             self._lose_here([int(argument.partition(" ")[0])])
+        elif verb == DUE:
+            self._timed_work.on_due(argument)
         elif not handle_control_message(verb, argument):
             self.queue.on_message(verb, argument)
 
     async def _run_housekeeping(self) -> None:
         # For all tenants: this is the deployment's own work.
         set_all_tenants()
+        self._timed_work.listen()
         for turn in itertools.count():
             try:
                 began = time.monotonic()
@@ -299,7 +292,17 @@ class Runs:
 
 
 _runs = PerLoop(Runs)
-watch_runs(_runs)
+
+
+def _watch(name: str, text: str, count: Callable[[Runs], int]) -> None:
+    """Show the sum of a figure of all event loops of the process at `/metrics`."""
+    gauges.watch(name, text, lambda: sum(map(count, _runs.values())))
+
+
+_watch("assistant_running_runs", "Runs in progress in this process.", lambda one: one.counts()[0])
+_watch("assistant_queued_runs", "Runs that wait for their turn in this process.", lambda one: one.counts()[1])
+_watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda one: one.log.size()[0])
+_watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda one: one.log.size()[1])
 
 
 def get_runs() -> Runs:

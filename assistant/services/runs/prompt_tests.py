@@ -1,47 +1,87 @@
-"""Describes, for the page of a test chat, the version that is tested."""
+"""What runs and the chat page ask about tests of prompts. An optional app makes the tests."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from assistant.models import Conversation, PromptVersion, Run
-from assistant.models.conversations import ToolsInTests
-from assistant.services.runs.opening.tested_prompt import may_test
-from assistant.services.tenancy.members import Member
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 
-# The keys in the session under which the control panel passes a question to a test chat, and the version that it was
-# taken along for last: what is typed there afterwards may be made of it.
-QUESTION_TO_TRY = "question_to_try"
-TAKEN_FOR = "question_taken_for"
-TESTER_TOOLS = (ToolsInTests.STUB, ToolsInTests.ASK)
+from assistant.services.errors import Refused
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from assistant.models import Conversation
+    from assistant.services.runs.extensions.run_extension import RunExtension
+    from assistant.services.runs.run_input import RunInput
+    from assistant.services.tenancy.members import Member
+
+# The option of `forwardedProps` that begins a test.
+TESTED_VERSION = "promptVersion"
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTest:
-    """A version that a member tests, loaded with its assistant, and how tools are answered, of `TESTER_TOOLS`."""
+class TestedRun:
+    """A run that tests a prompt.
 
-    version: PromptVersion
+    Attributes:
+        tools: how its tools are answered, of `ToolsInTests`; its conversation keeps that.
+        extension: answers them.
+        version: the prompt's, by its primary key; None for the published one.
+        has_person: whether somebody is there who can be asked, as in a test chat.
+    """
+
     tools: str
-
-    @property
-    def asks(self) -> bool:
-        """Whether the tester is asked before a tool changes something."""
-        return self.tools == ToolsInTests.ASK
+    extension: RunExtension[Any]
+    version: int | None = None
+    has_person: bool = False
 
 
-def new_test(*, member: Member, version_id: int, tools: str) -> ShownTest | None:
-    """Return the test of a version of an active assistant; None if there is none, or the member may not test it."""
-    versions = PromptVersion.objects.filter(assistant__tenant_id=member.tenant_id, assistant__is_active=True)
-    version = versions.filter(pk=version_id).select_related("assistant").first()
-    if version is None or not may_test(member=member):
+class PromptTests:
+    """Tests no prompts."""
+
+    def tested(
+        self, *, member: Member, conversation: Conversation | None, given: RunInput
+    ) -> tuple[RunInput, TestedRun]:
+        """Return the input and the test of a run that has the option `TESTED_VERSION`, or is in a test conversation.
+
+        Raises:
+            Refused: `test_forbidden` if the member may not test prompts; `invalid_input` if the conversation is not one
+                of a test.
+        """
+        raise Refused("test_forbidden", _("Only those who may write this organisation's prompts may test them."))
+
+    def shown(self, *, member: Member, conversation: Conversation) -> object | None:
+        """Return what the chat page shows of a test conversation; None for nothing."""
         return None
-    return ShownTest(version, tools if tools in TESTER_TOOLS else ToolsInTests.STUB)
 
+    def begun(self, *, member: Member, request: HttpRequest) -> tuple[str, Mapping[str, Any]] | None:
+        """Return the slug of the assistant that the chat page tests, and what it shows of that; None for no test.
 
-def shown_test(*, member: Member, conversation: Conversation) -> ShownTest | None:
-    """Return what a conversation tests; None if it is no test, or its version was deleted."""
-    if not conversation.test_tools:
+        Raises `Http404` if the member may not test what the request names.
+        """
         return None
-    runs = Run.objects.filter(conversation=conversation, tenant_id=member.tenant_id).order_by("-number")
-    version_id = runs.values_list("prompt_version_id", flat=True).first()
-    return None if version_id is None else new_test(member=member, version_id=version_id, tools=conversation.test_tools)
+
+
+_tests = ""
+
+
+def test_with(tests: str) -> None:
+    """Have prompts tested by an optional app.
+
+    Args:
+        tests: the dotted name of a subclass of `PromptTests`, which is imported when it is first asked.
+    """
+    global _tests  # noqa: PLW0603 - of the whole process
+    _tests = tests
+
+
+@cache
+def prompt_tests() -> PromptTests:
+    """Return what tests prompts."""
+    found: PromptTests = import_string(_tests)() if _tests else PromptTests()
+    return found

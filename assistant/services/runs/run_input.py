@@ -40,8 +40,6 @@ from assistant.toolkit.validation_errors import problems
 MAX_HISTORY_IDS = 400
 # What is new in a history are messages of these roles at its end.
 ROLES_AT_END = frozenset({"user", "tool"})
-# Where a question came from that a tester has taken along from a conversation.
-ANOTHERS_QUESTION = "a question of another conversation"
 _OF_CONVERSATION = frozenset({"user", "assistant", "tool"})
 _INSTRUCTIONS = frozenset({"system", "developer"})
 
@@ -152,6 +150,15 @@ class RunInput:
         return self.message is not None and bool(self.message.files)
 
     @property
+    def file_lists(self) -> list[tuple[File, ...]]:
+        """The files of its message, as the only list."""
+        return [] if self.message is None else [self.message.files]
+
+    def with_file_lists(self, lists: list[tuple[File, ...]]) -> RunInput:
+        """Return the input with other files, in the order of `file_lists`."""
+        return self if self.message is None else replace(self, message=replace(self.message, files=lists[0]))
+
+    @property
     def thread(self) -> str:
         """The client's threadId."""
         return self.thread_key or str(self.thread_id)
@@ -173,8 +180,6 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     options = parse_forwarded_props(given.forwarded_props) if given.forwarded_props else NO_OPTIONS
     if message is None and options.replaces:
         options = replace(options, replaces=None)
-    if message is not None and options.test is not None and options.test.is_taken:
-        message = replace(message, sources=(ANOTHERS_QUESTION,))
     return RunInput(
         thread_id=thread_id if is_own else uuid.uuid4(),
         thread_key="" if is_own else thread,

@@ -7,51 +7,59 @@ import contextvars
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services.db.threads import in_database
 from assistant.services.files import attachments  # noqa: F401 - registers its recurring work
-from assistant.services.jobs.engine import EngineWorker
-from assistant.services.jobs.jobs import LongWork, add_listener, do_job, look_for_jobs
+from assistant.services.jobs.jobs import LongWork, add_listener, look_for_jobs
 from assistant.services.jobs.recurring import Recurring, recurring
 from assistant.services.outage_errors import OUTAGE_ERRORS
+from assistant.services.roles import does_background_work
 from assistant.services.runs import approval_expiry  # noqa: F401 - registers its recurring work
 
 logger = logging.getLogger(__name__)
 
 # How often jobs are looked for. A look also sees the jobs that become due until the next one, and a job that this
-# process schedules for sooner wakes it, so that a job begins at its moment. One that another process has scheduled for
-# sooner, and died, begins so many seconds late, at most.
+# process, or a web process, schedules for sooner wakes it, so that a job begins at its moment. One whose message was
+# lost, or that a command has scheduled, begins so many seconds late, at most.
 JOBS_SECONDS = 5.0
 # The least time between two looks, because databases round times differently.
 MIN_SECONDS = 0.02
+# The first word of the message to workers that a job is due, and in how many seconds.
+DUE = "due"
 
 
 class TimedWork:
-    """The timed work of one process, started regularly by its housekeeping. All processes together do a job once."""
+    """The timed work of one process, started regularly by its housekeeping. All processes together do a job once.
 
-    def __init__(self) -> None:
+    Args:
+        publish: sends a message to the other processes.
+    """
+
+    def __init__(self, publish: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+        self._publish = publish
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._long: set[asyncio.Task[None]] = set()
-        self._engine = EngineWorker(self._do)
+        self._beside: set[asyncio.Task[None]] = set()
         self._next_look_at = 0.0
         self._next_at: dict[str, float] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ignore_jobs: Callable[[], None] | None = None
 
+    def listen(self) -> None:
+        """Look at the moment of each job that this process schedules, or have workers do so."""
+        # With the context of the housekeeping, which works for all tenants: a job is scheduled by a request of one.
+        self._loop, self._context = asyncio.get_running_loop(), contextvars.copy_context()
+        self._ignore_jobs = add_listener(self._on_scheduled)
+
     def start(self) -> None:
         """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
-        self._engine.start()
         now = time.monotonic()
-        if self._loop is None:
-            # With the context of the housekeeping, which works for all tenants: a job is scheduled by a request of one.
-            self._loop, self._context = asyncio.get_running_loop(), contextvars.copy_context()
-            self._ignore_jobs = add_listener(self._on_scheduled)
         if now >= self._next_look_at:
             self._start("jobs", self._look_for_jobs)
         for one in recurring():
@@ -61,10 +69,9 @@ class TimedWork:
 
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
-        self._engine.stop()
         if self._ignore_jobs is not None:
             self._ignore_jobs()
-        for task in (*self._tasks.values(), *self._long):
+        for task in (*self._tasks.values(), *self._beside):
             task.cancel()
 
     def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -90,15 +97,25 @@ class TimedWork:
             self._next_look_at = time.monotonic() + JOBS_SECONDS
             long: list[LongWork] = []
             look = await in_database(look_for_jobs, start=long.append, ahead=JOBS_SECONDS)
-            self._start_long(long)
+            for work in long:
+                self._begin("long-job", work)
             if look.next_in is not None:
                 self._look_in(look.next_in)
 
     def _on_scheduled(self, due_at: datetime) -> None:
-        """Look again when a job is due that was scheduled in this process. Called in any thread."""
+        """See to a job that was scheduled in this process and is due before the next look. Called in any thread."""
         seconds = (due_at - timezone.now()).total_seconds()
         if seconds < JOBS_SECONDS and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._look_in, seconds, context=self._context)
+            wake = self._look_in if does_background_work() else self._tell
+            self._loop.call_soon_threadsafe(wake, seconds, context=self._context)
+
+    def _tell(self, seconds: float) -> None:
+        self._begin("job-notice", partial(self._publish, f"{DUE} {seconds:.3f}"))
+
+    def on_due(self, seconds: str) -> None:
+        """Handle the message of a web process that a job is due in so many seconds."""
+        if does_background_work() and self._loop is not None:
+            self._context.run(self._look_in, float(seconds))
 
     def _look_in(self, seconds: float) -> None:
         """Look for jobs in so many seconds, or at the next turn if that comes first."""
@@ -110,16 +127,8 @@ class TimedWork:
         if time.monotonic() >= self._next_look_at:
             self._start("jobs", self._look_for_jobs)
 
-    async def _do(self, pk: int) -> None:
-        """Do a job that the engine has brought, or look for it again at its moment if it is not due yet."""
-        long: list[LongWork] = []
-        if await in_database(do_job, pk, start=long.append):
-            self._start_long(long)
-        else:
-            self._look_in(0)
-
-    def _start_long(self, long: list[LongWork]) -> None:
-        for work in long:
-            task = asyncio.create_task(self._done("long-job", work), name="long-job")
-            self._long.add(task)
-            task.add_done_callback(self._long.discard)
+    def _begin(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Begin work beside other work of its name."""
+        task = asyncio.create_task(self._done(name, work), name=name)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)

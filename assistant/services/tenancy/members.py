@@ -88,6 +88,11 @@ class ForMember(Protocol):
     def __call__(self, *, member: Member) -> bool: ...
 
 
+def person_name(user: Any) -> str:
+    """Return the full name of a user, or the user name: a project's own user model need not have full names."""
+    return str(getattr(user, "get_full_name", str)()).strip() or str(user.get_username())
+
+
 def tenant_info(tenant: Tenant) -> TenantInfo:
     return TenantInfo(
         id=tenant.pk, slug=tenant.slug, name=tenant.name, timezone=tenant.timezone, external_id=tenant.external_id or ""

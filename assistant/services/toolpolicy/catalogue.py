@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,7 @@ from django.db import connections, transaction
 from assistant import optional_apps
 from assistant.toolkit import Registry, Tool
 from assistant.toolkit.calls.worker_threads import set_atomic, set_thread_cleanup
-from assistant.toolkit.registry import discover
+from assistant.toolkit.registry import discover, tools_in
 
 # The families of the core's library: each is a module of `assistant.library`.
 _CORE_FAMILIES = ("knowledge", "web_search")
@@ -26,14 +27,18 @@ _late: list[Callable[[], Iterable[Tool]]] = []
 def discover_installed() -> None:
     """Collect the tools of every installed app and of the library.
 
-    An app's tools are in its module or package `tools`, or where its `AppConfig.tool_modules` says.
+    An app's tools are in its module or package `tools`, or where its `AppConfig.tool_modules` says; and in its module
+    `assistant`, in which projects describe tenants and expose models, if that is imported by now.
 
     Raises:
         InvalidTool: two tools have the same name, or a tool is not valid.
     """
     global _registry  # noqa: PLW0603 - one catalogue for the process, built at start-up
-    modules = [getattr(config, "tool_modules", f"{config.name}.tools") for config in apps.get_app_configs()]
-    _registry = Registry([*discover(modules), *library_tools(settings.ASSISTANT_LIBRARY)])
+    configs = apps.get_app_configs()
+    tools = discover(getattr(config, "tool_modules", f"{config.name}.tools") for config in configs)
+    beside = [sys.modules[name] for config in configs if (name := f"{config.name}.assistant") in sys.modules]
+    tools += [tool for module in beside for tool in tools_in(module) if tool not in tools]
+    _registry = Registry([*tools, *library_tools(settings.ASSISTANT_LIBRARY)])
     # Tool threads close their connections after each call, because the pool is large and idle connections break when
     # the database restarts.
     set_thread_cleanup(connections.close_all)

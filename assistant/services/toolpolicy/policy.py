@@ -219,6 +219,14 @@ class MemberSwitches:
     after_untrusted: Policy = "ask"
 
 
+def usable_names(
+    *, tenant_id: int, user_id: UserId, assistant_id: int | None, names: Collection[str] | None = None
+) -> frozenset[str]:
+    """Return the names of the tools that `effective_tools` does not return as off."""
+    entries = effective_tools(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, names=names)
+    return frozenset(entry.tool.name for entry in entries if entry.policy != "off")
+
+
 def effective_tools(
     *,
     tenant_id: int,

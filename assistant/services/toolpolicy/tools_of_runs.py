@@ -6,6 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from assistant.toolkit import Tool
+
+# Tools that are part of a run itself: the search for tools, other assistants (whose own calls are answered as these
+# are), and the answer of a given type.
+_OWN_MODULES = frozenset({"assistant.client.tool_search", "assistant.client.agents", "assistant.core.llm.typed_output"})
+
 
 class TitlesOf(Protocol):
     """Returns the titles of those tools that any of a tenant's runs may have, by name.
@@ -46,3 +52,8 @@ def titles_of_added(*, tenant_id: int, names: Collection[str] | None = None) -> 
 def added_callable_names(*, tenant_id: int, assistant_id: int) -> set[str]:
     """Return the names of the tools of all apps that the runs of an assistant have now."""
     return {name for one in _added for name in one.callable_names(tenant_id=tenant_id, assistant_id=assistant_id)}
+
+
+def is_own(tool: Tool) -> bool:
+    """Whether a tool is part of the run itself, and always runs."""
+    return getattr(tool.handler, "__module__", "") in _OWN_MODULES

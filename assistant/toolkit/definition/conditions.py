@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assistant.toolkit.calls.gate import Answer, HandedIn, ask_all, ask_here
@@ -98,7 +99,13 @@ def _concluded(tool: Tool, answers: Sequence[Answer], context: ToolContext) -> O
     if last.asked.option == "available":
         return Offer(tool, tool if last.value else None, answers=answers)
     try:
-        return Offer(tool, tool.replace(description=last.value), answers=answers)
+        return Offer(tool, _with_description(tool, str(last.value)), answers=answers)
     except InvalidTool:
         logger.exception("%s: its describe gave no description", consequence, extra=log_extra(context))
         return Offer(tool, None, answers=answers)
+
+
+# A tool mostly gives the description that it gave before, and a new one would be checked as a definition is.
+@lru_cache(maxsize=256)
+def _with_description(tool: Tool, description: str) -> Tool:
+    return tool.replace(description=description)

@@ -1,4 +1,4 @@
-"""Parses decimal numbers exactly; as floats they would keep about 16 digits."""
+"""Parses decimal numbers exactly: pydantic reads them as floats, which keep about 16 digits."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.live import Server
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 # Those of the page of spend are further down.
-BARS = ":is(.panel-bar, .panel-pages, .tenant-page:not(.spend-page) .tenant-tabs) [aria-current]"
+BARS = ":is(.panel-rooms, .panel-pages, .tenant-page:not(.spend-page) .tenant-tabs) [aria-current]"
 BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
 
 

@@ -35,7 +35,10 @@ async def test_the_panel_is_used_inside_the_hosts_page(browser: Browser, host: S
     frame = page.frame_locator(".tenant-assistant-panel")
     await expect(page.get_by_role("link", name="Initech")).to_be_visible()
     await expect(frame.get_by_role("navigation", name="Rooms")).to_be_visible()
-    await expect(frame.locator("#header")).to_be_hidden()
+    # The host's page says where one is, and who; the search and the tenants are the panel's.
+    await expect(frame.locator("#branding")).to_be_hidden()
+    await expect(frame.locator(".panel-account")).to_be_hidden()
+    await expect(frame.get_by_role("search")).to_be_visible()
     if PICTURES:
         await page.screenshot(path=Path(PICTURES) / "panel-in-host.png")
 

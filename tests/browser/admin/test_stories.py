@@ -101,7 +101,7 @@ async def test_from_a_wrong_answer_to_its_trace(story: Story, cast: Cast) -> Non
     await Feedback.objects.filter(message__run=run).aupdate(rating=-1)
     page = await story.begin()
     await room(page, "Conversations")
-    await page.locator("#changelist-filter summary", has_text="By rating").click()
+    await page.locator("#changelist-filter summary", has_text="Rating").click()
     await page.get_by_role("link", name="Thumbs down").click()
     await page.locator("#result_list").get_by_role("link", name="Opening hours").click()
     trace = page.locator("#content")

@@ -119,6 +119,7 @@ async def test_sources_are_chips_that_open_the_passage(page: Page, fake_provider
     fake_provider.call("search_docs", {"queries": ["refunds"]})
     fake_provider.queue(citing("Refunds take fourteen days."))
     await ask(page, "How long?")
+    await expect(page.locator(".tool-brief")).to_have_text("refunds")
     for _ in range(2):
         chip = page.locator(".answer .cite")
         await expect(chip).to_have_text(NUMBER)

@@ -53,6 +53,14 @@ async def test_a_phone_has_room_for_it_and_another_conversation_begins_with_the_
     page = await phone.open()
     await models_of(page).select_option(OTHER)
     assert await fits(page)
+    text = await page.get_by_label("Message to").bounding_box()
+    send = await page.locator("#send").bounding_box()
+    tools = await models_of(page).bounding_box()
+    assert text is not None and send is not None and tools is not None
+    assert (
+        text["y"] + text["height"] <= send["y"] + 1
+    )  # the text has the whole width, and Send the end of the next line
+    assert tools["x"] < send["x"] and send["x"] + send["width"] > text["x"] + text["width"] - 20
     await page.get_by_role("link", name="New conversation").first.click()
     await expect(models_of(page)).to_have_value("")
 

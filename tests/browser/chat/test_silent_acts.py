@@ -71,6 +71,7 @@ async def test_whoever_writes_on_is_asked_before_a_decision_is_left_open(
     await ask(page, "Never mind")
     dialog = page.get_by_role("dialog", name="Leave the question unanswered?")
     await dialog.get_by_role("button", name="Back").click()
+    await expect(dialog).to_be_hidden()  # it leaves by motion
     await expect(page.get_by_label("Message to")).to_have_value("Never mind")
     await expect(questions(page)).to_have_text(["Add"])
     fake_provider.reply("All right.")
@@ -108,5 +109,5 @@ async def test_an_exported_conversation_is_imported(
     await expect(page.locator(".answer").last).to_have_text("Again.")
     file.write_text(file.read_text().replace("Here I am", "I am changed"))
     await import_file(page, file)
-    await expect(page.locator(".toast")).to_contain_text("it was changed")
+    await expect(page.locator(".toast:not(.leaving)")).to_contain_text("it was changed")
     alice_browser.problems = [one for one in alice_browser.problems if "400" not in one]

@@ -130,7 +130,7 @@ async def test_a_conversation_is_shared_read_by_a_colleague_and_revoked(
     await colleague.goto(url)
     await expect(colleague.locator(".bubble")).to_have_text("How do I return a **sheep**?")
     await expect(colleague.locator(".answer")).to_have_text("Answered by test-model.")
-    assert await colleague.locator("textarea, form").count() == 0
+    assert await colleague.locator("main :is(textarea, form)").count() == 0
     await dialog.get_by_role("button", name="Revoke").click()
     await expect(dialog.get_by_role("listitem")).to_have_count(0)
     answer = await colleague.goto(url)

@@ -44,6 +44,9 @@ async def test_a_long_paste_becomes_a_file_that_is_sent(page: Page, fake_provide
     await expect(tray.get_by_role("listitem")).to_contain_text("Pasted text.txt")
     await expect(page.get_by_label("Message to")).to_have_value("")
     await picture(page, "pasted")
+    said = await page.locator(".toast").bounding_box()
+    card = await tray.bounding_box()
+    assert said is not None and card is not None and said["y"] + said["height"] <= card["y"]  # it hides no file
     await expect(tray.locator("[data-state=done]")).to_have_count(1)
     await ask(page, "Sum it up")
     await answered(page)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import struct
+from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from pytest_django.fixtures import Settings
 
 from assistant.contrib.branding.models import Brand, BrandImage
 from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
@@ -162,15 +165,6 @@ def test_an_unknown_tenant_takes_the_same_query(amys: Client, cast: Cast, django
             sign_in_page(f"tenant={slug}")
 
 
-def test_an_operator_switches_brands_off(amys: Client, alices: Client, cast: Cast, settings: Settings) -> None:
-    save(amys, cast.acme, is_on_sign_in="on", **files(logo_file=png()))
-    settings.ASSISTANT_TENANT_BRANDS = False
-    assert "Acme Desk" not in chat_of(alices)
-    assert "Acme Desk" not in sign_in_page("tenant=acme")
-    assert amys.get(tab(cast.acme)).status_code == 404
-    assert Client().get(f"/t/acme/brand/{BrandImage.objects.get().pk}/").status_code == 404
-
-
 def test_a_bundle_carries_the_texts_and_leaves_images_where_they_are(amys: Client, cast: Cast) -> None:
     save(amys, cast.acme, shows_model="on", **files(logo_file=png()))
     cast.acme.refresh_from_db()
@@ -181,3 +175,31 @@ def test_a_bundle_carries_the_texts_and_leaves_images_where_they_are(amys: Clien
     assert (brand.name, brand.accent, brand.shows_model) == ("Acme Desk", "#8a3a8f", True)
     assert brand.logo is not None and bytes(brand.logo.data) == png(9, 9)
     assert import_bundle(bundle=bundle, tenant=cast.globex, actor=None).is_empty
+
+
+def test_the_icons_of_an_installed_chat_are_as_large_as_they_say(alices: Client, cast: Cast) -> None:
+    drawing, *images = alices.get("/t/acme/app.webmanifest").json()["icons"]
+    assert drawing["src"].endswith(".svg")
+    assert [(one["sizes"], one["purpose"]) for one in images] == [
+        ("192x192", "any"),
+        ("512x512", "any"),
+        ("512x512", "maskable"),
+    ]
+    for one in images:
+        file = finders.find(one["src"].removeprefix(settings.STATIC_URL))
+        assert file is not None
+        # The width and the height are the first values of a PNG: https://www.w3.org/TR/png-3/#11IHDR.
+        width, height = struct.unpack(">II", Path(file).read_bytes()[16:24])
+        assert f"{width}x{height}" == one["sizes"]
+
+
+def test_the_chat_is_installed_under_the_brands_name_by_members_alone(alices: Client, cast: Cast) -> None:
+    address = "/t/acme/app.webmanifest"
+    assert f'<link rel="manifest" href="{address}" crossorigin="use-credentials">' in chat_of(alices)
+    answer = alices.get(address)
+    assert answer["Content-Type"] == "application/manifest+json"
+    assert (answer.json()["name"], answer.json()["start_url"]) == ("Acme", "/t/acme/")
+    Brand.objects.create(tenant=cast.acme, name="Acme Desk")
+    assert alices.get(address).json()["name"] == "Acme Desk"
+    assert alices.get("/t/globex/app.webmanifest").status_code == 404
+    assert Client().get(address).status_code == 302

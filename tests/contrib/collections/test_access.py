@@ -17,13 +17,14 @@ from assistant.models import AuditEntry, Document, Membership, Tenant
 from assistant.services.knowledge import evidence, visible_rows
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.overview import described
-from assistant.services.knowledge.reach import Reach, narrow_no_longer_with, narrow_with, reach_of
+from assistant.services.knowledge.reach import Reach, _rules, narrow_with, reach_of
 from assistant.services.knowledge.sources import visible_sources
 from assistant.services.tenancy.members import find_member
 from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.base import Cast
 from tests.factories import make_assistant, make_member
 from tests.library.calling import call, context_of
+from tests.services.knowledge.lines import forget_lines
 
 pytestmark = pytest.mark.django_db
 SECRET = "The merger with Initech closes in May."
@@ -180,7 +181,7 @@ async def test_a_description_names_no_title_that_has_been_given_a_row(cast: Cast
 
 
 def test_evidence_is_judged_by_what_may_be_read(cast: Cast, merger: Document) -> None:
-    evidence.forget_lines()
+    forget_lines()
     for number in range(3):
         add_document(tenant=cast.acme, title=f"Plan {number}", text="Glaciers, chess and whales.")
     put(cast.acme, merger, roles=["admin"])
@@ -192,7 +193,7 @@ def test_evidence_is_judged_by_what_may_be_read(cast: Cast, merger: Document) ->
     assert shop.evidence == "good" and merger.pk not in {hit.passage.document_id for hit in shop.hits}
     # Lines of different readers are drawn apart.
     assert len(evidence._kept) == 2
-    evidence.forget_lines()
+    forget_lines()
 
 
 def test_without_an_app_that_knows_rows_nobody_reads_their_documents(cast: Cast, merger: Document) -> None:
@@ -258,7 +259,7 @@ def test_a_search_where_no_collection_is_needs_no_more_queries(cast: Cast, merge
 
     with_rule = queries()
     rule = "assistant.contrib.collections.services.access.narrowing_of"
-    narrow_no_longer_with(rule)
+    _rules.remove(rule)
     try:
         without = queries()
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from assistant.contrib.collections.library.collections import _description, search_collections
+from assistant.contrib.collections.library.collections import _readable_ones, search_collections
 from assistant.contrib.collections.models import Collection
 from assistant.contrib.collections.services.placing import place_documents
 from assistant.library.knowledge import search_docs
@@ -61,8 +61,8 @@ def test_a_closed_collection_is_as_good_as_none(cast: Cast, at_alice: ToolContex
         with pytest.raises(ToolError, match=f"^There is no collection “{name}”. There are: none.$"):
             call(search_collections, at_alice, queries=["valve"], collection=name)
     assert titles(at_alice) == titles(at_alice, document=wages.pk) == set()
-    assert _description(at_alice) == "Search a part of the company's documents. Collections: none."
-    assert _description(context_of(cast.acme, cast.amy)).endswith("Collections: Wages (Who earns what).")
+    assert _readable_ones(at_alice) == ""
+    assert _readable_ones(context_of(cast.acme, cast.amy)) == "Wages (Who earns what)"
     assert titles(context_of(cast.acme, cast.amy), collection="Wages") == {"Wages"}
 
 

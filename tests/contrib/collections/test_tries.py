@@ -20,17 +20,17 @@ from assistant.library.knowledge import read_document, search_docs
 from assistant.models import Assistant, Document, Membership, Passage, Tenant
 from assistant.services.knowledge import visible_rows
 from assistant.services.knowledge.documents import add_document
-from assistant.services.knowledge.evidence import forget_lines
 from assistant.services.knowledge.fusion import search_fused
 from assistant.services.knowledge.overview import MAX_TITLES, describe_documents
+from assistant.services.knowledge.quotations import passages_around
 from assistant.services.knowledge.rankings import Ranked, rank_with
 from assistant.services.knowledge.reach import Reach, reach_of
-from assistant.services.knowledge.reading_on import passages_around
 from assistant.services.knowledge.sources import visible_sources
 from assistant.services.tenancy.members import find_member
 from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.factories import make_assistant, make_member, make_tenant
 from tests.library.calling import call, context_of
+from tests.services.knowledge.lines import forget_lines
 
 pytestmark = pytest.mark.django_db
 ASKERS = 12

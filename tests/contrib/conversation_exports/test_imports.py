@@ -44,6 +44,11 @@ def test_an_export_becomes_a_conversation_of_the_member(alice: Member, export: d
     assert texts == [("user", "Where is it?", [imports.IMPORTED]), ("assistant", "On its way.", [imports.IMPORTED])]
 
 
+def test_its_title_is_nobodys_to_replace(alice: Member, export: dict[str, object]) -> None:
+    made = import_conversation(member=alice, content=encoded(export))
+    assert made.title_origin == Conversation.TitleOrigin.PERSON
+
+
 def test_the_audit_says_who_has_imported_what(alice: Member, cast: Cast, export: dict[str, object]) -> None:
     made = import_conversation(member=alice, content=encoded(export))
     with pytest.raises(ImportRefused):

@@ -215,7 +215,7 @@ CLUBS = {
     "manage.py": MANAGE.format(settings="site_settings"),
     "site_settings.py": COMMON.replace('    "django.contrib.admin",\n', "")
     + 'INSTALLED_APPS = [*DJANGO, "clubs"]\nROOT_URLCONF = "site_urls"\nASGI_APPLICATION = "site_asgi.app"\n'
-    + 'DEFAULT_AUTO_FIELD = "django.db.models.AutoField"\n',
+    + 'SITE_NAME = "Courtside"\nDEFAULT_AUTO_FIELD = "django.db.models.AutoField"\n',
     "site_urls.py": """\
 from django.http import HttpResponse
 from django.urls import re_path
@@ -231,6 +231,7 @@ from django.db import models
 
 class Club(models.Model):
     title = models.CharField(max_length=80)
+    owner = models.ForeignKey(User, null=True, related_name="own_clubs", on_delete=models.SET_NULL)
     people = models.ManyToManyField(User)
     time_zone = models.CharField(max_length=40, default="Europe/Vienna")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.contrib.data.management.commands import assistant_init
 from assistant.contrib.data.services.init.changes import Block, EditedBlock, added, removed, write
 from tests.contrib.data import init_projects
 from tests.docs.snippets import ROOT
@@ -44,6 +45,8 @@ from django.contrib.auth.models import User
 for slug in ("acme", "globex"):
     club = Club.objects.create(title=slug)
     club.people.add(User.objects.create(username=f"ada-{slug}"))
+    club.people.add(User.objects.create(username=f"olga-{slug}"))
+    Club.objects.filter(pk=club.pk).update(owner=club.people.get(username=f"olga-{slug}"))
     Court.objects.create(club=club, name=f"{slug} one")
 """,
 }
@@ -114,6 +117,7 @@ def test_what_is_written_answers_from_own_data_and_is_taken_back_whole(name: str
     told = host.manage("shell", "-v0", "-c", ASK.format(tool=FIRST_TOOL[name])).splitlines()[-1]
     assert "acme one" in told and "globex" not in told and "hidden" not in told
     assert told.startswith('["on", "member"' if name == "clubs" else '["on", "admin"')
+    assert ("Courtside" in told) == (name == "clubs")
     host.init("--undo", "--yes")
     left = {file: text for file, text in host.files().items() if file in written or file in host.original}
     assert left == host.original
@@ -196,3 +200,23 @@ def test_line_ends_stay(tmp_path: Path) -> None:
     _, change = added(tmp_path, "a.py", "y = 2\n")
     write(tmp_path, [change])
     assert (tmp_path / "a.py").read_bytes() == b"x = 1\r\n\r\ny = 2\r\n"
+
+
+@pytest.mark.parametrize(
+    ("installed", "commands"),
+    [
+        (("uvicorn", "httptools", "websockets", "daphne"), ["uvicorn"]),
+        (("uvicorn", "daphne"), ["daphne"]),
+        (("hypercorn",), ["hypercorn"]),
+        (("uvicorn",), ["pip", "uvicorn"]),
+        ((), ["pip", "uvicorn"]),
+    ],
+)
+def test_the_next_step_is_a_server_that_is_installed(
+    installed: tuple[str, ...], commands: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assistant_init, "find_spec", lambda name: name if name in installed else None)
+    steps = list(assistant_init._starting("mysite.asgi:application"))
+    assert [step.partition(" ")[0] for step in steps] == commands
+    assert "mysite.asgi:application" in steps[-1]
+    assert ("tenant-assistant[server]" in steps[0]) == ("pip" in commands)

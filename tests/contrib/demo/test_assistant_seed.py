@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.contrib.demo.seeds import added
+from assistant.contrib.demo.seeds import rows as seeded_rows
 from assistant.contrib.demo.seeds.rows import CONVERSATIONS, PEOPLE
 from assistant.contrib.price_list.models import ModelPrice
 from assistant.models import ApiKey, Conversation, Document, Membership, Message, Run, Tenant, UsageEntry
@@ -39,6 +40,16 @@ def test_a_database_is_filled_with_use_of_the_days_before() -> None:
     assert f"{Run.objects.count()} Run" in printed
     oldest = Run.objects.order_by("started_at")[0].started_at
     assert timezone.now() - timedelta(days=11) < oldest < timezone.now() - timedelta(days=5)
+
+
+def test_so_many_runs_are_made_and_the_first_tenant_has_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeded_rows, "HELD", 100)
+    printed = seed(tenants=3, runs=600)
+    of_first, *rest = [Run.objects.filter(tenant=tenant).count() for tenant in Tenant.objects.order_by("slug")]
+    assert 600 <= of_first + sum(rest) < 650
+    assert of_first > max(rest) * 1.8
+    assert UsageEntry.objects.count() == Message.objects.count() / 2 == of_first + sum(rest)
+    assert f"{of_first + sum(rest)} Run" in printed
 
 
 def test_what_rooms_show_besides_conversations_is_made_too(admin_client: Client) -> None:

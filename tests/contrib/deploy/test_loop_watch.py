@@ -13,9 +13,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from prometheus_client import REGISTRY
-from pytest_django import Settings
 
-from assistant.contrib.deploy.loop_watch import LoopWatch, watch_of_loop
+from assistant.contrib.deploy.loop_watch import LoopWatch
 from assistant.contrib.metrics.prometheus import exposition
 from assistant.services.loop_services import new_services
 from assistant.toolkit import ToolContext, tool
@@ -89,11 +88,8 @@ async def test_stopping_ends_the_thread() -> None:
     assert counted("hold_the_loop") == before
 
 
-def test_it_runs_in_every_server_process_unless_an_operator_switches_it_off(settings: Settings) -> None:
-    assert isinstance(watch_of_loop(), LoopWatch)
+def test_it_runs_in_every_server_process() -> None:
     assert [type(one).__name__ for one in new_services()].count("LoopWatch") == 1
-    settings.ASSISTANT_LOOP_WATCH = False
-    assert watch_of_loop() is None
 
 
 @pytest.mark.usefixtures("watch")

@@ -19,6 +19,7 @@ from django.urls import reverse
 from uvicorn.config import Config
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from assistant.asgi.body_limits import BODY_TIMEOUT_SECONDS
 from assistant.asgi.request_heads import OPTION
 from assistant.contrib.deploy.files import TEMPLATES
 from assistant.contrib.deploy.plan import upload_paths
@@ -94,7 +95,7 @@ def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
     assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
     for path in upload_paths():
         assert path.replace("*", "[^/]+" if name == "nginx.conf" else "*") in text
-    assert name == "Caddyfile" or f"client_body_timeout  {settings.ASSISTANT_BODY_TIMEOUT_SECONDS}s;" in text
+    assert name == "Caddyfile" or f"client_body_timeout  {BODY_TIMEOUT_SECONDS}s;" in text
 
 
 @pytest.mark.parametrize(

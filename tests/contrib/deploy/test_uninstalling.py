@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from assistant.contrib.deploy.uninstalling import project_files, without_assistant
+from assistant.contrib.deploy.uninstalling import importing_modules, project_files, without_assistant
 from assistant.contrib.row_level_security import policies as row_level_security
 from tests.docs.snippets import ROOT
 
@@ -22,7 +22,8 @@ SAAS = (ROOT / "docs/saas.md").read_text()
 STORE = """
 from django.contrib.auth import get_user_model
 from django.core.files.base import ContentFile
-from assistant.models import Attachment, Membership, Tenant
+from assistant.contrib.insights.models import DaySum
+from assistant.models import Assistant, Attachment, Membership, Tenant
 from assistant.operations import all_tenants
 with all_tenants():
     tenant = Tenant.objects.create(slug="acme", name="Acme")
@@ -30,6 +31,9 @@ with all_tenants():
     Membership.objects.create(tenant=tenant, user=user, role="owner")
     stored = Attachment(tenant=tenant, user=user, name="a.txt", kind="text", media_type="text/plain", size=1)
     stored.file.save("a.txt", ContentFile(b"x"))
+    helper = Assistant.objects.create(tenant=tenant, slug="helper", name="Helper")
+    for language in ("en", "de"):  # which an earlier migration does not tell apart
+        DaySum.objects.create(tenant=tenant, assistant=helper, day="2026-01-01", language=language)
 print(stored.file.path)
 """
 SHOWN = """
@@ -75,7 +79,34 @@ print(json.dumps([
             'urlpatterns = [\n    path("", home),\n    path("help/", include(("assistant.urls", "assistant"))),\n]\n',
             'urlpatterns = [\n    path("", home),\n]\n',
         ),
-        ('X = "größer"; Y = ["ä", "assistant"]\n', 'X = "größer"; Y = ["ä"]\n'),
+        ("A = 1\n\n# Written by `manage.py assistant_init`, which takes it back.\nASSISTANT_X = 1\n", "A = 1\n\n"),
+        ('urlpatterns += i18n_patterns(path("help/", include("assistant.page_urls")))\nX = 1\n', "X = 1\n"),
+        (
+            'urlpatterns = [\n    *i18n_patterns(path("help/", include("assistant.urls"))),\n    *urlpatterns,\n]\n',
+            "urlpatterns = [\n    *urlpatterns,\n]\n",
+        ),
+        (
+            'urlpatterns += i18n_patterns(path("", home), path("help/", include("assistant.urls")), a=False)\n',
+            'urlpatterns += i18n_patterns(path("", home), a=False)\n',
+        ),
+        ('X = "größer"; APPS = ["ä", "assistant"]\n', 'X = "größer"; APPS = ["ä"]\n'),
+        (
+            'urlpatterns = [\n    path("api/", include([\n        path("help/", include("assistant.api_urls")),\n'
+            '        path("orders/", orders),\n    ])),\n]\n',
+            'urlpatterns = [\n    path("api/", include([\n        path("orders/", orders),\n    ])),\n]\n',
+        ),
+        (
+            'urlpatterns += [path("api/", include([path("orders/", orders), path("", include("assistant.urls"))]))]\n',
+            'urlpatterns += [path("api/", include([path("orders/", orders)]))]\n',
+        ),
+        (
+            'urlpatterns += i18n_patterns(path("", include([home, path("", include("assistant.page_urls"))])))\n',
+            'urlpatterns += i18n_patterns(path("", include([home])))\n',
+        ),
+        ('urlpatterns += [path("api/", include([path("", include("assistant.urls"))]))]\nX = 1\n', "X = 1\n"),
+        ('ROLES = ["chef", "assistant"]\nROLE = "assistant"\n', 'ROLES = ["chef", "assistant"]\nROLE = "assistant"\n'),
+        ('urlpatterns = [path("assistant", staff)]\n', 'urlpatterns = [path("assistant", staff)]\n'),
+        ('TITLES = [("assistant", "Assistant to the chef")]\n', 'TITLES = [("assistant", "Assistant to the chef")]\n'),
     ],
 )
 def test_lines_that_name_the_assistant_are_taken_out(before: str, after: str) -> None:
@@ -126,7 +157,7 @@ class Project:
             with (self.folder / f"mysite/{name}.py").open("a") as file:
                 file.write(f"\n{block[1]}")
         with (self.folder / "mysite/settings.py").open("a") as file:
-            file.write('INSTALLED_APPS += ["assistant.contrib.deploy", "assistant.contrib.webhooks"]\n')
+            file.write('INSTALLED_APPS += ["assistant.contrib.deploy", "assistant.contrib.insights"]\n')
             file.write('MEDIA_ROOT = BASE_DIR / "media"\n')
         self.manage("migrate")
 
@@ -140,14 +171,23 @@ def test_settings_of_several_modules_are_looked_at_and_what_is_left_is_named(
     (folder / "production.py").write_text("from split_settings.base import *\n")
     (folder / "base.py").write_text(
         'from assistant.environment import Environment\n\nenv = Environment()\nINSTALLED_APPS = ["assistant", "shop"]\n'
+        'ROLES = ["assistant"]\nINSTALLED_APPS.append("assistant")\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "split_settings.production")
     settings.ROOT_URLCONF = settings.ASGI_APPLICATION = settings.WSGI_APPLICATION = ""
     (edited,) = project_files()
     assert edited.path == folder / "base.py"
-    assert edited.after == '\nenv = Environment()\nINSTALLED_APPS = ["shop"]\n'
-    assert edited.rest == (2,)
+    rest = 'ROLES = ["assistant"]\nINSTALLED_APPS.append("assistant")\n'
+    assert edited.after == f'\nenv = Environment()\nINSTALLED_APPS = ["shop"]\n{rest}'
+    assert edited.rest == (2, 5)
+
+
+def test_modules_of_the_project_that_import_the_assistant_are_named_and_stay() -> None:
+    orders = ROOT / "tools/orders.py"
+    assert orders in importing_modules([])
+    assert orders not in importing_modules([orders])
+    assert not [path for path in importing_modules([]) if path.is_relative_to(ROOT / "assistant")]
 
 
 @pytest.mark.services

@@ -41,6 +41,18 @@ def test_every_operation_has_examples(name: str, operation: dict[str, Any]) -> N
     assert operation["summary"] and operation["description"]
 
 
+@pytest.mark.parametrize(
+    ("name", "operation"), list(described()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_the_examples_of_answers_have_what_their_schema_says(name: str, operation: dict[str, Any]) -> None:
+    for status, answer in operation["responses"].items():
+        media = answer.get("content", {}).get("application/json", {})
+        if status.startswith("2") and media:
+            schema = Draft202012Validator({**media["schema"], "components": DOCUMENT["components"]})
+            for example in media["examples"].values():
+                assert not [problem.message for problem in schema.iter_errors(example["value"])]
+
+
 def examples_of(operation: dict[str, Any], status: str) -> dict[str, dict[str, Any]]:
     """The examples of an answer, by their codes."""
     examples = operation["responses"][status]["content"]["application/json"]["examples"]
@@ -108,6 +120,19 @@ def test_the_schema_is_as_strict_as_the_code(
     assert Draft202012Validator(schema).is_valid(body) is is_valid
     path = path.format(thread=make_conversation(cast.alice, cast.support).pk, run_id="run-1")
     assert (alice_calls(method.lower(), path, body).status_code == 400) is not is_valid
+
+
+@pytest.mark.parametrize("path", sorted(path for path, methods in DOCUMENT["paths"].items() if "patch" in methods))
+def test_a_patch_that_names_nothing_to_change_does_not_fit_the_schema(path: str) -> None:
+    body = DOCUMENT["paths"][path]["patch"]["requestBody"]["content"]["application/json"]["schema"]
+    validator = Draft202012Validator({**body, "components": DOCUMENT["components"]})
+    assert not validator.is_valid({})
+    assert not validator.is_valid({"unknown": 1})
+
+
+def test_every_choice_has_a_name_that_says_whose_it_is() -> None:
+    names = [name for name in DOCUMENT["components"]["schemas"] if name.startswith("Kind")]
+    assert names == [] and "DocumentKind" in DOCUMENT["components"]["schemas"]
 
 
 def test_the_pages_and_the_schema_are_served_from_here() -> None:

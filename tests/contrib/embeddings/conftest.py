@@ -13,10 +13,10 @@ from assistant.contrib.embeddings.services import choice, filling
 from assistant.contrib.embeddings.services.changes import FILL_JOB
 from assistant.contrib.embeddings.services.ranking import rank_each
 from assistant.models import Job, Tenant
-from assistant.services.knowledge.evidence import forget_lines
 from assistant.services.knowledge.rankings import Ranked
 from assistant.services.knowledge.reach import whole_reach
 from tests.contrib.embeddings.encoding import LettersEncoder
+from tests.services.knowledge.lines import forget_lines
 
 # Without the extra there is nothing to test.
 collect_ignore_glob = [] if find_spec("numpy") else ["test_*.py"]

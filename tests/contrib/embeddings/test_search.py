@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex, PassageVector
 from assistant.contrib.embeddings.services import choice
@@ -48,6 +49,25 @@ def test_a_passage_is_found_in_other_words(cast: Cast, letters: LettersEncoder) 
     assert texts(cast.acme, "automobile") == []
     embed(cast.acme)
     assert "vehicle" in texts(cast.acme, "automobile")[0]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL chooses by how full a table is")
+def test_a_search_counts_documents_and_vectors_without_reading_them(cast: Cast, letters: LettersEncoder) -> None:
+    some_documents(cast.acme)
+    embed(cast.acme)
+    texts(cast.acme, "automobile")
+    with CaptureQueriesContext(connection) as captured:
+        texts(cast.acme, "automobile")
+    counted = [
+        query["sql"]
+        for query in captured.captured_queries
+        if "DISTINCT" in query["sql"] or "MAX(" in query["sql"] or "COUNT(*) AS" in query["sql"]
+    ]
+    assert len(counted) == 3 and len(captured.captured_queries) <= 10
+    with connection.cursor() as cursor:
+        for statement in counted:
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}")
+            assert "COVERING INDEX" in str(cursor.fetchall()), statement
 
 
 def test_an_identifier_comes_first_whatever_is_nearer(cast: Cast, letters: LettersEncoder) -> None:

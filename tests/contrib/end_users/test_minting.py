@@ -143,7 +143,7 @@ def test_end_users_are_no_people_of_the_tenant_in_the_admin(cast: Cast, client: 
     token_for(backend(cast), "c-1")
     client.force_login(cast.amy)
     assert b"end-user-" not in client.get("/admin/assistant/membership/").content
-    assert b"end-user-" not in client.get("/admin/assistant/apikey/add/").content
+    assert b"end-user-" not in client.get("/admin/assistant/apikey/add/", {"tenant": cast.acme.pk}).content
     assert b"c-1" in client.get("/admin/assistant_end_users/enduser/").content
     form = {"tenant": cast.acme.pk, "username": "eve", "password": "correct-horse-battery", "role": "end_user"}
     client.post("/admin/assistant/membership/add/", form)

@@ -16,10 +16,10 @@ from assistant.contrib.evaluations.services.evaluations.replayed_run import (
     ToolAnswers,
     replay,
 )
+from assistant.contrib.panel.services.prompt_tests.tool_answers import NOT_READ, STUB
 from assistant.models import Conversation, PromptVersion, Provider, Run, ToolCall, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.errors import Refused
-from assistant.services.runs.extensions.tool_answers import NOT_READ, STUB
 from assistant.services.runs.manager import get_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue

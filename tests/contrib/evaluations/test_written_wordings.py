@@ -31,24 +31,26 @@ def asked(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     async def ready(*_: object, **__: object) -> bool:
         return True
 
-    def ask(*turns: Any) -> list[list[str]]:
+    def ask(*turns: Any, cases: int = 1) -> list[list[str]]:
         model = ScriptedModel(turns)
         monkeypatch.setattr(wordings, "EmbeddedModel", lambda _: model)
         monkeypatch.setattr(wordings, "is_ready", ready)
-        cases = [CASE] * len(turns)
-        return [one["wordings"] for one in wordings.with_written_wordings(cases, tenant=tenant.slug, url="http://x")]
+        asked = wordings.with_written_wordings([CASE] * cases, tenant=tenant.slug, url="http://x")
+        return [one["wordings"] for one in asked]
 
     yield ask
 
 
-def test_they_are_those_of_its_first_search(asked: Any) -> None:
-    assert asked(search("parking permit", "garage")) == [["parking permit", "garage"]]
+def test_they_are_those_of_its_last_search_of_two(asked: Any) -> None:
+    assert asked(search("parking permit", "garage"), "Ask for one.") == [["parking permit", "garage"]]
+    assert asked(search("my car"), search("parking permit")) == [["parking permit"]]
 
 
 def test_an_answer_without_a_search_has_none(asked: Any) -> None:
-    assert asked("I do not know.", search("parking permit")) == [[], ["parking permit"]]
+    assert asked("I do not know.", search("parking permit"), "Ask.", cases=2) == [[], ["parking permit"]]
 
 
 def test_wordings_that_the_tool_would_refuse_are_none(asked: Any) -> None:
     broken = ToolCall("call-1", "search_docs", json.dumps({"queries": "parking"}))
-    assert asked(broken, search("parking", " ")) == [[], ["parking"]]
+    blank = ToolCall("call-1", "search_docs", json.dumps({"queries": ["parking", " "]}))
+    assert asked(broken, "No.", blank, "No.", cases=2) == [[], ["parking"]]

@@ -11,9 +11,11 @@ import pytest
 from django.core.files.base import ContentFile
 from pytest_django import Settings
 
+from assistant.contrib.file_reading import reading
 from assistant.models import Tenant
 from assistant.models.knowledge import Document
 from assistant.services.files.reader_turns import Uploader
+from assistant.services.files.reading import FileText
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError, read_file
 from tests.services.knowledge.hostile_pdf import HOSTILE
@@ -89,25 +91,44 @@ def test_a_file_that_unpacks_to_very_much_is_refused_before_it_is_read(acme: Ten
 
 
 @pytest.mark.parametrize(("count", "groups", "expected"), [(1, "abcd", 1), (2, "aaaa", 1), (2, "abab", 2)])
-def test_readers_are_few_and_no_tenant_has_all(settings: Settings, count: int, groups: str, expected: int) -> None:
+def test_readers_are_few_and_no_tenant_has_all(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, count: int, groups: str, expected: int
+) -> None:
     settings.ASSISTANT_FILE_READ_SECONDS = 3
     settings.ASSISTANT_FILE_READ_PROCESSES = count
     reasons: list[str] = []
+    at_once: list[int] = []
+    lock = threading.Lock()
+    read_in_child = reading._read_in_child
+
+    def observed(worker: Path, task: bytes) -> tuple[str, FileText]:
+        nonlocal running
+        with lock:
+            running += 1
+            at_once.append(running)
+        try:
+            return read_in_child(worker, task)
+        finally:
+            with lock:
+                running -= 1
 
     def read(number: int, group: str) -> None:
         # Different files: one that took too long is not read again.
-        content = HOSTILE["forms"]() + b"%" * number
         try:
-            read_file(ContentFile(content, name="a.pdf"), uploader=Uploader(f"{group}-{count}-{groups}"))
+            read_file(
+                ContentFile(hostile + b"%" * number, name="a.pdf"), uploader=Uploader(f"{group}-{count}-{groups}")
+            )
         except DocumentError as exc:
             reasons.append(str(exc).split(".")[0])
 
+    running = 0
+    monkeypatch.setattr(reading, "_read_in_child", observed)
+    hostile = HOSTILE["forms"]()
     threads = [threading.Thread(target=read, args=one) for one in enumerate(groups)]
     for thread in threads:
         thread.start()
-    most = 0
-    while any(thread.is_alive() for thread in threads):
-        most = max(most, readers())
-    assert most == expected
+    for thread in threads:
+        thread.join()
+    assert max(at_once) == expected
     assert len(reasons) == len(groups)
     assert read_file(ContentFile(make_pdf("Hello"), name="a.pdf"), uploader=Uploader("c")).text == "Hello"

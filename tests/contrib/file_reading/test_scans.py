@@ -56,11 +56,14 @@ def test_without_the_extra_a_scan_is_called_one_and_the_extra_is_named(
     assert not Document.objects.exists()
 
 
-def test_scans_can_be_left_unread(acme: Tenant, settings: Settings) -> None:
+def test_scans_can_be_left_unread_and_the_sentence_says_that_it_is_switched_off(
+    acme: Tenant, settings: Settings
+) -> None:
     settings.ASSISTANT_OCR_SECONDS = 0
     assert not reading.reads_scans()
-    with pytest.raises(DocumentError, match="is a scan"):
+    with pytest.raises(DocumentError, match=r"is a scan.*switched off") as refused:
         upload(acme, scan("PARK"))
+    assert "install" not in str(refused.value)
 
 
 @needs_ocr

@@ -56,14 +56,15 @@ def test_members_and_rivals_are_refused(cast: Cast) -> None:
     assert answer.status_code == 404 and QuestionLabel.objects.filter(pk=label.pk).exists()
     foreign = {"question": "Q?", "document": theirs.pk}
     refused = signed_in(cast.amy).post(f"{ROOT}labels/", foreign, content_type="application/json")
-    assert (refused.status_code, "no such document" in refused.content.decode()) == (400, True)
+    assert (refused.status_code, "no such document" in refused.content.decode()) == (409, True)
 
 
 @pytest.mark.parametrize(
     "given",
     [{}, {"question": ""}, {"question": "Q?"}, {"question": "x" * 501, "document": None},
      {"question": "Q?", "document": 0}, {"question": "Q?", "document": None, "wordings": ["w"] * 6},
-     {"question": "Q?", "document": None, "wordings": [""]}],
+     {"question": "Q?", "document": None, "wordings": [""]}, {"question": " ", "document": None},
+     {"question": "Q?", "document": None, "wordings": [" "]}, {"question": "Q?", "document": None, "passage": "x"}],
 )  # fmt: skip
 def test_a_label_that_is_none_is_refused(cast: Cast, given: dict[str, Any]) -> None:
     answer = signed_in(cast.amy).post(f"{ROOT}labels/", given, content_type="application/json")

@@ -11,18 +11,18 @@ from assistant.contrib.gaps.services import labels
 from assistant.contrib.gaps.services.labels import LabelRefused, delete_label, label_question
 from assistant.contrib.gaps.services.question_keys import key_of, shown_question
 from assistant.models import AuditEntry, Document
-from assistant.services.knowledge import evidence
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.evidence import find, lines_of
 from assistant.services.knowledge.reach import whole_reach
 from tests.base import Cast
+from tests.services.knowledge.lines import forget_lines
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    evidence.forget_lines()
+    forget_lines()
 
 
 def handbook(cast: Cast) -> list[Document]:
@@ -59,7 +59,7 @@ def test_a_tenants_labels_draw_no_line_of_another(cast: Cast) -> None:
     add_document(tenant=cast.globex, title="Theirs", text="Ask the warden before you open the valve at night.")
     before = lines_of(whole_reach(cast.globex.pk))
     label_all(cast, handbook(cast))
-    evidence.forget_lines()
+    forget_lines()
     assert lines_of(whole_reach(cast.globex.pk)) == before
 
 

@@ -10,7 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.contrib.gaps.models import DocumentDoubt, OpenQuestion, QuestionLabel
+from assistant.contrib.gaps.services import measuring
 from assistant.contrib.gaps.services.checking import check_documents
+from assistant.contrib.gaps.services.labels import label_question
+from assistant.contrib.gaps.services.measuring import measure_search
 from assistant.contrib.gaps.services.recording import record_tenant
 from assistant.models import CustomRole, Membership
 from assistant.services.knowledge.documents import add_document
@@ -79,6 +82,42 @@ def test_a_question_is_labelled_by_hand_and_a_wrong_title_says_so(gaps: Cast) ->
     assert QuestionLabel.objects.get().question == "Is there a pool?"
     answer = amys.post(PAGE, {"question": "Is there a lake?", "document": "Nothing of that name"}, follow=True)
     assert "by its title" in answer.content.decode() and QuestionLabel.objects.count() == 1
+
+
+def test_searches_are_measured_by_the_labels_of_the_own_tenant(gaps: Cast) -> None:
+    amys = signed_in(gaps.amy)
+    assert "Mean reciprocal rank" not in amys.get(PAGE).content.decode()
+    parking = add_document(tenant=gaps.acme, title="Parking", text="The garage needs a parking permit.")
+    theirs = add_document(tenant=gaps.globex, title="Theirs", text="Rivals only.")
+    for question, document in (
+        ("parking permit garage", parking),
+        ("submarine periscope", parking),
+        ("glacier whales", None),
+    ):
+        label_question(
+            tenant=gaps.acme, question=question, document_id=document.pk if document else None, actor=gaps.amy
+        )
+    label_question(tenant=gaps.globex, question="A label of Globex", document_id=theirs.pk, actor=None)
+    figures = measure_search(tenant_id=gaps.acme.pk)
+    by = figures.by_document
+    assert (by.questions, by.first, by.fifth, by.refused, by.mrr) == (2, 1, 1, 1, 0.5)
+    assert figures.by_passage.questions == 0
+    assert (figures.unanswered, figures.rightly_refused, figures.is_cut) == (1, 1, False)
+    assert figures.missed == ["submarine periscope"] and len(figures.seconds) == 3
+    page = amys.post(PAGE, {"measure": "1"}).content.decode()
+    assert "Mean reciprocal rank" in page and "submarine periscope" in page and "Globex" not in page
+    assert "By the document" in page and "By the passage" not in page
+    assert signed_in(gaps.greta).post(f"{PAGE}?tenant={gaps.acme.pk}", {"measure": "1"}).status_code == 404
+
+
+def test_a_search_without_labels_or_without_time_is_measured_as_far_as_it_goes(
+    gaps: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert measure_search(tenant_id=gaps.acme.pk).median_milliseconds == 0
+    label_question(tenant=gaps.acme, question="whales", document_id=None, actor=gaps.amy)
+    monkeypatch.setattr(measuring, "MAX_SECONDS", -1.0)
+    figures = measure_search(tenant_id=gaps.acme.pk)
+    assert figures.is_cut and figures.unanswered == 0 and figures.by_document.mrr == 0
 
 
 def test_a_doubt_is_settled(gaps: Cast) -> None:

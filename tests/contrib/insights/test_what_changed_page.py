@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client, override_settings
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -198,14 +198,6 @@ def test_marks_warnings_and_needs_lead_there(cast: Cast, amys: Client) -> None:
     needs = amys.get("/admin/").context["needs"]
     failing = next(need for need in needs if "fails" in need["sentence"])
     assert failing["items"][0][2] == f"{PAGE}?assistant={cast.support.pk}"
-
-
-@override_settings(ASSISTANT_WHAT_CHANGED=False)
-def test_it_can_be_switched_off(cast: Cast, amys: Client) -> None:
-    plant(cast)
-    assert amys.get(PAGE).status_code == 404
-    assert amys.post(TAKE_BACK, {"entry": 1}).status_code == 404
-    assert PAGE not in amys.get("/admin/assistant_insights/daysum/").content.decode()
 
 
 def test_an_empty_page_says_what_is_needed(cast: Cast, amys: Client) -> None:

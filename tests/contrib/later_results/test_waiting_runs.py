@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from assistant.contrib.later_results.keeping import KeptResults
 from assistant.contrib.later_results.models import PendingCall
 from assistant.contrib.later_results.services import arrivals
 from assistant.contrib.later_results.services.arrivals import ArrivalRefused, deliver
@@ -393,9 +394,9 @@ async def test_a_tool_that_is_not_declared_fails(cast: Cast, fake_provider: Fake
 
 
 async def test_where_nothing_can_go_on_it_is_not_offered_and_refused(
-    cast: Cast, fake_provider: FakeProvider, settings: Any
+    cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.ASSISTANT_PENDING_CALLS = False
+    monkeypatch.setattr(KeptResults, "extensions", lambda self, **key: iter(()))
     fake_provider.call("ask_bank", QUESTION)
     assert (await ask(cast)).status == Run.Status.FINISHED
     offered = {one["function"]["name"] for one in fake_provider.requests[0].json["tools"]}

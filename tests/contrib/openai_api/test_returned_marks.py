@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from openai import AsyncOpenAI
 
+from assistant.contrib.openai_api.services.known_marks import MAX_PARAGRAPHS, TOO_LONG, with_known_marks
 from assistant.core.values.messages import Message
 from assistant.models import Message as MessageRow
 from assistant.models import Provider, Run, Tenant, ToolCall
 from assistant.models.runs import ACTIVE
-from assistant.services.conversations.returned_marks import MAX_PARAGRAPHS, TOO_LONG, with_known_marks
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider

@@ -143,7 +143,8 @@ def is_snapshot(frame: dict[str, Any]) -> bool:
 
 
 def added_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [message["metadata"]["added"] for message in messages if "added" in message.get("metadata", {})]
+    added = [message.get("metadata", {}).get("added", {}) for message in messages]
+    return [one for one in added if "receipts" in one]
 
 
 def snapshot_of(member: Member, *, with_added: bool = True) -> list[dict[str, Any]]:

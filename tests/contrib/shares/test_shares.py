@@ -89,6 +89,18 @@ def test_calls_are_named_without_arguments_or_results(alice_calls: Caller, cast:
     ToolCall.objects.create(tenant=cast.acme, run=run, call_id="c1", name="get_customer", status="ok")
     _, text = page_of(cast.amy, share(alice_calls, talk))
     assert "customer" in text and "SECRET" not in text
+    assert '<span class="sr-only">Done</span>' in text
+
+
+def test_documents_that_an_answer_names_are_shown_and_files_are_not(
+    alice_calls: Caller, cast: Cast, talk: Conversation
+) -> None:
+    document = {"number": "3.1", "source_id": "doc-7.1", "source": "Returns", "text": "Fourteen days."}
+    file = {"number": "4", "source_id": "file-9.1", "source": "My salary.pdf", "text": "SECRET"}
+    talk.messages.filter(position=2).update(run=make_run(talk, passages=[document, file]), content="Some [3.1] [4].")
+    _, text = page_of(cast.amy, share(alice_calls, talk))
+    assert "Fourteen days." in text and "This source is not part of what was shared." in text
+    assert "SECRET" not in text and "salary" not in text
 
 
 def test_other_tenants_and_outsiders_get_what_a_link_that_never_was_gets(

@@ -11,6 +11,8 @@ from assistant.contrib.sources.services import site_walk
 from assistant.contrib.sources.services.changes import changed_later, remove_missing
 from assistant.models import AuditEntry, Document
 from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.files import Content, DocumentError
+from assistant.services.knowledge.folders import store_content
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.reach import whole_reach
 from tests.base import Cast
@@ -237,6 +239,35 @@ def test_a_title_that_another_document_has_is_given_the_address_and_takes_nothin
     mine.refresh_from_db()
     assert mine.text == "Written by hand."
     assert f"Pets ({pages.url}/docs/pets)" in titles(cast)
+
+
+def test_what_was_changed_by_hand_stays_after_a_reading_that_failed(pages: Website, source: Source, cast: Cast) -> None:
+    read(source)
+    Document.objects.filter(title="Parking").update(text="Cars stand where I say.")
+    whole = dict(pages.pages)
+    pages.pages = {path: (503, {}, b"") for path in whole}
+    read(source)
+    pages.pages = whole
+    source.is_trusted = True
+    source.save()
+    assert read(source) == {"replaced": 3}
+    parking = Document.objects.get(title="Parking")
+    assert (parking.text, parking.is_trusted) == ("Cars stand where I say.", True)
+
+
+@pytest.mark.parametrize("title", ["", "Parking"])
+def test_an_upload_replaces_no_document_of_a_page(title: str, pages: Website, source: Source, cast: Cast) -> None:
+    read(source)
+    page = Document.objects.get(title="Parking")
+    content = Content(Document.Kind.TEXT, "Mine.", page.filename)
+    if title:
+        with pytest.raises(DocumentError, match="There is a document titled “Parking” already"):
+            store_content(tenant=cast.acme, content=content, actor=cast.amy, title=title)
+    else:
+        kept = store_content(tenant=cast.acme, content=content, actor=cast.amy)
+        assert (kept.outcome, kept.document.pk == page.pk) == ("added", False)
+    page.refresh_from_db()
+    assert "Cars stand in the yard." in page.text
 
 
 def test_documents_go_into_the_collection_with_what_has_not_changed(pages: Website, source: Source, cast: Cast) -> None:

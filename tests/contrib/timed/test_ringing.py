@@ -138,7 +138,7 @@ def test_what_keeps_it_from_ringing(cast: Cast, settings: Any, change: str) -> N
     elif change == "left":
         Membership.objects.filter(user=cast.alice).delete()
     elif change == "off":
-        settings.ASSISTANT_ALARMS_RING = False
+        settings.ASSISTANT_LIBRARY = ["schedules"]
     else:
         erase_user(user=cast.alice, actor=None)
     work()

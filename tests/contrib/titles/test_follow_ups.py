@@ -27,7 +27,7 @@ from tests.ws import open_socket
 pytestmark = [pytest.mark.django_db(transaction=True)]
 in_db = sync_to_async
 HTML = {"forwardedProps": {"render": "html"}}
-ON = {"ASSISTANT_GENERATED_TITLES": "true", "ASSISTANT_FOLLOW_UP_QUESTIONS": "true"}
+ON = {"ASSISTANT_GENERATED_TITLES": "true"}
 BOTH = ["titles", "follow_ups"]
 NEXT = ["How long does it take?", "Who pays for it?"]
 
@@ -196,12 +196,12 @@ async def test_a_quota_that_is_used_up_leaves_nothing_for_a_title(
     assert not asides(fake_provider) and not await UsageEntry.objects.filter(purpose="title").acount()
 
 
-async def test_an_assistant_and_a_deployment_can_have_them_off(
+async def test_an_assistant_can_have_both_off_and_a_deployment_titles(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.rule(answering)
-    for env, is_on in ((ON, False), ({}, True)):
-        await Assistant.objects.filter(pk=cast.support.pk).aupdate(extensions=BOTH if is_on else [])
+    for env, extensions in ((ON, []), ({}, ["titles"])):
+        await Assistant.objects.filter(pk=cast.support.pk).aupdate(extensions=extensions)
         with serve(env=env) as one:
             async with open_socket(one.url, user=cast.alice) as socket:
                 await socket.ask("How do I return a sheep?", **HTML)

@@ -461,7 +461,7 @@ async def test_an_approved_call_runs_and_the_turn_continues() -> None:
 async def test_edited_arguments_replace_the_models_and_the_model_reads_so() -> None:
     decisions = {"c-add": Decision(True, {"a": 40, "b": 2})}
     turn = await run_script(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
-    assert turn.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
+    assert turn.results == ['(Who approved this call changed the arguments to {"a": 40, "b": 2})\n42']
     assert turn.custom("tool.finished")[0]["display"] == 42
 
 

@@ -26,6 +26,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "assistant.contrib.browser_sessions.middleware.NoteSessions",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -96,6 +97,9 @@ INSTALLED_APPS += [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.redis",
+    "assistant.contrib.event_files",
+    "assistant.contrib.provider_health",
+    "assistant.contrib.tool_notices",
     "assistant.contrib.row_level_security",
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
@@ -108,6 +112,8 @@ INSTALLED_APPS += [
     "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
+    "assistant.contrib.change_sets",
+    "assistant.contrib.improvements",
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
     "assistant.contrib.gaps",
@@ -122,6 +128,7 @@ INSTALLED_APPS += [
     "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
+    "assistant.contrib.context_gauge",
     "assistant.contrib.sub_agents",
     "assistant.contrib.later_results",
     "assistant.contrib.tool_search",
@@ -136,5 +143,7 @@ INSTALLED_APPS += [
     "assistant.contrib.questions",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
+    "assistant.contrib.password_reset",
+    "assistant.contrib.browser_sessions",
 ]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"

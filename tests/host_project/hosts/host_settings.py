@@ -26,15 +26,22 @@ INSTALLED_APPS = [
     "assistant.contrib.tool_requests",
     "assistant.contrib.dictation",
     "assistant.contrib.temporary",
+    "assistant.contrib.event_files",
+    "assistant.contrib.provider_health",
+    "assistant.contrib.context_gauge",
+    "assistant.contrib.tool_notices",
     "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.evaluations",
     "assistant.contrib.data_exports",
     "assistant.contrib.branding",
+    "assistant.contrib.password_reset",
+    "assistant.contrib.browser_sessions",
 ]
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "assistant.contrib.browser_sessions.middleware.NoteSessions",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 TEMPLATES = [

@@ -254,7 +254,7 @@ async def test_a_search_goes_on_in_the_next_turns(fake_provider: FakeProvider, g
 
 def test_what_a_continued_search_asks_first_is_the_order_of_the_request_and_not_of_a_set() -> None:
     offered = tools(40)
-    unfinished = Unfinished((frozenset(map(digest_of, offered)),), frozenset(), count=0, misses=0, reason="")
+    unfinished = Unfinished(frozenset(map(digest_of, offered)), frozenset(), count=0, reason="")
     search = Search.continued(offered, [], unfinished)
     assert search is not None and search.suspects == offered
     assert search.next(is_last=False) == offered[20:]

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.contrib.end_users.services.tokens import save_end_user
+from assistant.contrib.panel.services.prompt_tests.simulation import simulate
 from assistant.contrib.sub_agents.extension import delegates_of
 from assistant.models import Assistant, Membership, PromptVariable, PromptVersion
 from assistant.services.assistants.configuration import prompt_of, with_prompt
 from assistant.services.assistants.prompt_values import PromptValues, UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
-from assistant.services.runs.opening.simulation import simulate
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 from tests.contrib.sub_agents.delegation import let_ask

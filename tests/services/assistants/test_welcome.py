@@ -73,7 +73,14 @@ def test_admins_enter_them_by_language(client: Client, cast: Cast) -> None:
         "Hello",
         {"de": {"greeting": "Hallo", "starters": ["Wo ist es?", "Hilfe"]}},
     )
+    # What is in no field of the page stays.
+    kept = {"de": {"notice": "Eine KI antwortet."}, "xx": {"greeting": "?"}}
+    Assistant.objects.filter(pk=row.pk).update(translations=kept | {"de": kept["de"] | row.translations["de"]})
     address = f"/admin/assistant/assistant/{row.pk}/change/"
+    client.post(address, new_assistant(tenant=cast.acme.pk, **entered | {"greeting_de": "Guten Tag"}))
+    row.refresh_from_db()
+    texts = {"greeting": "Guten Tag", "starters": ["Wo ist es?", "Hilfe"]}
+    assert row.translations == kept | {"de": kept["de"] | texts}
     assert "Wo ist es?" in client.get(address).content.decode()
     many = new_assistant(tenant=cast.acme.pk, starters_de="\n".join("abcde"))
     assert b"At most 4 starter prompts." in client.post(address, many).content

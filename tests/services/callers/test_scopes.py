@@ -168,6 +168,7 @@ def frame_of(kind: str, world: World) -> Frame:
         "alarms": {"type": "alarms"},
         "inbox": {"type": "inbox"},
         "inbox.seen": {"type": "inbox.seen", "threadId": str(uuid.uuid4())},
+        "conversations": {"type": "conversations"},
         "tool_requests": {"type": "tool_requests"},
         "tool_requests.seen": {"type": "tool_requests.seen", "id": 1},
         "alarm": {"type": "alarm", "number": 1, "action": "done"},

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services.eventlog import file, memory
 from assistant.services.eventlog import log as eventlog
-from assistant.services.eventlog.file import WINDOW_BYTES, FileLog
+from assistant.services.eventlog import memory
 from assistant.services.eventlog.log import CHANGES, Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.eventlog.memory import MemoryLog
+from tests.file_log import WINDOW_BYTES, FileLog, file
 from tests.line import Line
 from tests.redis_log import MARK_KEY, READERS, STREAM, Batch, RedisLog, redis, redis_watch, redis_writer
 

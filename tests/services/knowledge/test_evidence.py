@@ -15,11 +15,12 @@ from assistant.toolkit import ToolContext
 from benchmarks.knowledge.corpus import documents
 from tests.base import Cast
 from tests.library.calling import call
+from tests.services.knowledge.lines import forget_lines
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    evidence.forget_lines()
+    forget_lines()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from assistant.services.knowledge.fusion import search_fused
 from assistant.services.knowledge.rankings import Ranked, rank_with
 from assistant.services.knowledge.reach import Reach, whole_reach
 from tests.base import Cast
+from tests.services.knowledge.lines import forget_lines
 
 # What the ranking below says of each passage by a word of it: of others, and for other questions, 0.2.
 NEAR: dict[str, float] = {}
@@ -53,10 +54,10 @@ def ranked_one(tenant_id: int, queries: Sequence[str]) -> Ranked | None:
 def added() -> Iterator[None]:
     before = rankings._ranking
     rank_with(f"{__name__}.ranking")
-    evidence.forget_lines()
+    forget_lines()
     yield
     rank_with(before)
-    evidence.forget_lines()
+    forget_lines()
     NEAR.clear()
     OTHERS.clear()
     SAID.update({"understands_all": True, "silent": False, "fails on other subjects": False})

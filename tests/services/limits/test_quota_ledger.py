@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Admission, PlannedCall
 from assistant.core.values.messages import Message, ToolCall, Usage
-from assistant.core.values.quota_kinds import NAMES, Windows
+from assistant.core.values.quota_kinds import COUNTED, NAMES, Windows
 from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.limits.quota_ledger import current_use, reset_use
+from assistant.services.limits.quota_ledger import COLUMNS, current_use, recounted, reset_use
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening.open_run import open_run
@@ -189,6 +189,19 @@ def test_tool_calls_are_counted_from_zero_in_a_new_month(cast: Cast) -> None:
     QuotaUse.objects.update(month_at=Windows.at(timezone.now()).month - timedelta(days=31))
     record_start(key=opened.key, batch=planned(1), quotas=quotas)
     assert QuotaUse.objects.get().month_tokens == 0
+
+
+def test_every_limit_counts_what_is_used_as_it_is_counted_again(cast: Cast) -> None:
+    """A new kind of limit that nothing counts fails here."""
+    limit(cast, **{f"{scope}_{name}": 10_000 for scope in ("tenant", "member") for name in COUNTED})
+    opened = begin(cast.alice.pk)
+    record_start(key=opened.key, batch=planned(2), quotas=quotas_of(cast.acme))
+    end(opened, tokens=100, cost=10)
+    for use in QuotaUse.objects.all():
+        again = recounted(cast.acme.pk, use.user_id, timezone.now())
+        counted = {column: getattr(use, column) for column, _ in COLUMNS.values()}
+        assert counted == {column: getattr(again, column) for column in counted}
+        assert all(counted.values()), counted
 
 
 def test_the_deployments_limits_apply_to_tenants_without_their_own(cast: Cast, settings: object) -> None:

@@ -10,12 +10,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from assistant.contrib.panel.services.prompt_tests.simulation import simulate
 from assistant.contrib.sub_agents.extension import DelegatingToolset, delegates_of
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, Provider, Run, TenantLimits, UsageEntry
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.runs.opening.plan_builder import plan_of
-from assistant.services.runs.opening.simulation import simulate
 from tests.base import Cast
 from tests.contrib.sub_agents.delegation import let_ask
 from tests.factories import make_assistant, make_provider

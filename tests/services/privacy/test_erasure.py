@@ -7,7 +7,6 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,8 +28,6 @@ from assistant.models.people import PersonSettings
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ErasedTenant
 from assistant.models.toolblocks import ToolBlock
-from assistant.services.eventlog import configured
-from assistant.services.eventlog.file import SUFFIX
 from assistant.services.privacy import erasure
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.ownership import owned_models
@@ -58,7 +55,12 @@ MENTIONS = {
     "assistant_data.ReachReview.user",
     "assistant_invitations.Invitation.invited_by",
     "assistant_tool_requests.ToolRequest.answered_by",
+    "assistant_change_sets.ChangeSet.created_by",
+    "assistant_change_sets.ChangeSet.submitted_by",
+    "assistant_change_sets.ChangeSet.approved_by",
     "assistant_gaps.QuestionLabel.created_by",
+    "assistant_improvements.Annotation.author",
+    "assistant_improvements.ProblemGroup.changed_by",
 }
 
 
@@ -236,17 +238,6 @@ def test_event_logs_are_deleted_with_their_conversations(cast: Cast) -> None:
         client.xadd(STREAM + str(thread.pk), {"f": CANARY})
         erase_tenant(tenant=cast.acme, actor=cast.root)
         assert not client.exists(STREAM + str(thread.pk))
-
-
-def test_event_logs_on_the_disk_are_deleted(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "ASSISTANT_REDIS_URL", "")
-    monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
-    mine = make_conversation(cast.alice, cast.support)
-    hers = make_conversation(cast.amy, cast.support)
-    for thread in (mine, hers):
-        (tmp_path / f"{thread.pk}{SUFFIX}").write_text(CANARY)
-    erase_user(user=cast.alice, actor=cast.root)
-    assert [path.stem for path in tmp_path.iterdir()] == [str(hers.pk)]
 
 
 def test_the_commands_name_errors_and_ask_for_confirmation(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 from django.test import override_settings
 
 from assistant.checks import library
-from assistant.services.toolpolicy.catalogue import is_family_on, library_tools, registry
+from assistant.services.toolpolicy.catalogue import (
+    discover_installed,
+    is_family_on,
+    library_tools,
+    registry,
+    using,
+)
+from assistant.toolkit import tool
 
 
 def names(*chosen: str) -> set[str]:
@@ -17,6 +27,22 @@ def test_the_checkout_has_its_own_tools_and_the_whole_library() -> None:
     offered = {tool.name for tool in registry()}
     assert {"get_customer", "find_orders"} <= offered
     assert names("all") <= offered
+
+
+def test_tools_beside_what_a_project_says_of_itself_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def count_seats() -> int:
+        """Count the seats."""
+        return 3
+
+    module = ModuleType("tools.assistant")
+    vars(module).update(count_seats=count_seats, orders=registry().get("find_orders"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    before = registry()
+    with using(before):
+        discover_installed()
+        assert registry().get("count_seats") is count_seats
+        assert {one.name for one in before} == {one.name for one in registry()} - {"count_seats"}
 
 
 def test_families_and_single_tools_can_be_chosen() -> None:

@@ -12,10 +12,11 @@ from asgiref.sync import sync_to_async as in_db
 from django.test import Client as Browser
 from django.utils import timezone
 
+from assistant.contrib.tool_notices.off_switches import blocks_for
 from assistant.core.values.switched_off import MAX_NOT_CALLED, SwitchedOff, note_of_tools_off
 from assistant.models import Provider, ToolBlock, ToolCall, ToolSetting
 from assistant.services.tenancy.members import create_api_key
-from assistant.services.toolpolicy.blocks import block_tool, blocks_for, unblock_tool
+from assistant.services.toolpolicy.blocks import block_tool, unblock_tool
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.switch_changes import set_switch
 from tests.base import Cast

@@ -19,7 +19,7 @@ from assistant.contrib.panel.admin.tenants.tabs import AUDIT, AddedTab, Tab, add
 from assistant.contrib.panel.admin.tenants.tenant_pages import Page, tab_view
 from assistant.models import Tenant
 
-BRAND = Tab("brand", _("Brand"), setting="ASSISTANT_TENANT_BRANDS")
+BRAND = Tab("brand", _("Brand"))
 IMAGES = ("logo", "favicon")
 _FILES_HELP = _("PNG, JPEG, WebP or ICO, at most 256 KiB and 1,024 pixels.")
 

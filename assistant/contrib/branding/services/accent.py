@@ -1,5 +1,7 @@
 """Derives readable shades for each theme from one colour.
 
+What is filled with the colour has the colour itself, with white or dark text on it. Text in the colour gets a shade.
+
 Contrast is that of WCAG 2.2 (relative luminance). Shades keep the hue in OKLCH (https://bottosson.github.io/posts/oklab/);
 lightness is changed until the contrast holds, and the chroma is reduced to what sRGB has.
 """
@@ -16,7 +18,9 @@ STEP = 0.01
 LIGHT_BACKGROUNDS = ("#e9e6df", "#fbfaf7")
 DARK_BACKGROUNDS = ("#2b2925", "#1c1b19")
 LIGHT_TEXT = "#ffffff"
-DARK_TEXT = "#11110f"
+DARK_TEXT = "#000000"
+# Of what is filled to the theme's page, so that it is seen at all; its text is what has to be read.
+FILL_CONTRAST = 1.25
 _HOVER = 0.07
 _WASH = 0.1
 # The widget lays this part of the accent under small text.
@@ -30,27 +34,33 @@ class Shades:
     """The colours of one theme, as #rrggbb.
 
     Attributes:
-        accent: for text and controls on the theme's backgrounds; `text` can be read on it.
+        accent: for text, signs and lines on the theme's backgrounds.
         hover: the accent under the pointer.
         wash: a background for what is chosen, on which the accent can be read.
+        fill: the colour itself, or nearly, for buttons and marks.
+        fill_hover: a button under the pointer.
+        text: for text on these two.
     """
 
     accent: str
     hover: str
-    text: str
     wash: str
+    fill: str
+    fill_hover: str
+    text: str
 
 
 @lru_cache(maxsize=1024)
 def shades(colour: str) -> tuple[Shades, Shades]:
     """Return the shades of the light and of the dark theme for a colour as #rrggbb."""
-    return _shades(colour, LIGHT_BACKGROUNDS, LIGHT_TEXT, -1), _shades(colour, DARK_BACKGROUNDS, DARK_TEXT, 1)
+    return _shades(colour, LIGHT_BACKGROUNDS, -1), _shades(colour, DARK_BACKGROUNDS, 1)
 
 
 def stylesheet(colour: str) -> str:
     """Return the style sheet that gives pages the accent."""
     light, dark = shades(colour)
-    names = {"accent": "accent", "accent-hover": "hover", "on-accent": "text", "accent-wash": "wash"}
+    names = {"accent": "accent", "accent-hover": "hover", "accent-wash": "wash"}
+    names |= {"fill": "fill", "fill-hover": "fill_hover", "on-accent": "text"}
     pairs = ((name, getattr(light, field), getattr(dark, field)) for name, field in names.items())
     lines = "".join(f"  --{name}: light-dark({of_light}, {of_dark});\n" for name, of_light, of_dark in pairs)
     return f".tenant-assistant:not(#\\9) {{\n{lines}}}\n"  # the selector of css/base.css
@@ -62,15 +72,31 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _shades(colour: str, backgrounds: tuple[str, str], text: str, direction: int) -> Shades:
+def _shades(colour: str, backgrounds: tuple[str, str], direction: int) -> Shades:
     lightness, a, b = _to_oklab(colour)
+    fill, fill_hover, text = _fill(colour, backgrounds[1], direction)
     while True:
         accent = _to_hex(lightness, a, b)
         wash, mark = (_mixed(backgrounds[1], accent, part) for part in (_WASH, _MARK))
-        if min(contrast(accent, one) for one in (*backgrounds, wash, mark, text)) >= TEXT_CONTRAST:
-            return Shades(accent, _to_hex(lightness + direction * _HOVER, a, b), text, wash)
+        if min(contrast(accent, one) for one in (*backgrounds, wash, mark)) >= TEXT_CONTRAST:
+            hover = _to_hex(lightness + direction * _HOVER, a, b)
+            return Shades(accent=accent, hover=hover, wash=wash, fill=fill, fill_hover=fill_hover, text=text)
         # Ends at black or white at the latest.
         lightness += direction * STEP
+
+
+def _fill(colour: str, background: str, direction: int) -> tuple[str, str, str]:
+    """Return the colour of what is filled, under the pointer too, and of the text on it."""
+    lightness, a, b = _to_oklab(colour)
+    fill = f"#{colour.removeprefix('#')}"
+    while contrast(fill, background) < FILL_CONTRAST:
+        lightness += direction * STEP
+        fill = _to_hex(lightness, a, b)
+    text = LIGHT_TEXT if contrast(fill, LIGHT_TEXT) >= TEXT_CONTRAST else DARK_TEXT
+    hover = _to_hex(lightness - _HOVER, a, b)
+    if contrast(hover, text) < TEXT_CONTRAST:
+        hover = _to_hex(lightness + _HOVER, a, b)
+    return fill, hover, text
 
 
 def _mixed(background: str, colour: str, part: float) -> str:

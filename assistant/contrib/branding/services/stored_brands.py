@@ -6,7 +6,6 @@ import re
 import uuid
 from dataclasses import asdict
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -21,9 +20,7 @@ _TENANTS_PAGE = re.compile(rf"/t/({_SLUG.pattern})(?:/|\Z)")
 
 
 def brand_of(tenant_id: int) -> BrandValues:
-    """Return the brand of a tenant whose member or end user asks; `NO_BRAND` without one, or where brands are off."""
-    if not settings.ASSISTANT_TENANT_BRANDS:
-        return NO_BRAND
+    """Return the brand of a tenant whose member or end user asks; `NO_BRAND` without one."""
     return _values(Brand.objects.filter(tenant_id=tenant_id).select_related("tenant").first())
 
 
@@ -35,7 +32,7 @@ def brand_of_sign_in(request: HttpRequest) -> BrandValues:
     """
     found = _TENANTS_PAGE.match(request.GET.get("next", ""))
     slug = request.GET.get("tenant") or (found.group(1) if found else "")
-    if not _SLUG.fullmatch(slug) or not settings.ASSISTANT_TENANT_BRANDS:
+    if not _SLUG.fullmatch(slug):
         return NO_BRAND
     rows = Brand.objects.filter(tenant__slug=slug, tenant__is_active=True, is_on_sign_in=True)
     return _values(rows.select_related("tenant").first())
@@ -66,6 +63,4 @@ def _path(tenant: Tenant, image: uuid.UUID | None) -> str:
 @all_tenants()
 def find_image(*, tenant_slug: str, image: uuid.UUID) -> BrandImage | None:
     """Return an image of an active tenant. Everybody may see it who knows its address, which cannot be guessed."""
-    if not settings.ASSISTANT_TENANT_BRANDS:
-        return None
     return BrandImage.objects.filter(pk=image, tenant__slug=tenant_slug, tenant__is_active=True).first()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.collections.models import Collection
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 
 show_in_room("assistants", Collection, after="document")

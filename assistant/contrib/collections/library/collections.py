@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from assistant.contrib.collections.models import CollectedDocument
 from assistant.contrib.collections.services.access import Decided, collections_for
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.knowledge.overview import fitting
+from assistant.services.knowledge.overview import fitting, has_none
 from assistant.services.knowledge.quotations import DocumentSearch, Wording, searched
 from assistant.services.knowledge.reach import reach_of
 from assistant.toolkit import Param, ToolContext, ToolError, tool
@@ -23,12 +23,12 @@ MAX_CHARACTERS = 800
 
 
 async def _describe(context: ToolContext) -> str:
-    return await in_database_with_retry(_description, context)
-
-
-def _description(context: ToolContext) -> str:
-    named = _named([one for one in collections_for(context) if one.is_open])
+    named = "" if has_none(context) else await in_database_with_retry(_readable_ones, context)
     return f"Search a part of the company's documents. Collections: {named or 'none'}."
+
+
+def _readable_ones(context: ToolContext) -> str:
+    return _named([one for one in collections_for(context) if one.is_open])
 
 
 def _named(collections: list[Decided]) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from assistant.contrib.collections.models import CollectedDocument, Collection
 from assistant.models import Membership
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.knowledge.reach import Narrowing
 from assistant.services.knowledge.visible_rows import visible_keys
 from assistant.services.tenancy.members import superuser_subquery
@@ -78,24 +79,10 @@ def collections_for(context: ToolContext) -> list[Decided]:
 
     One query; one more where a permission is asked for.
     """
-    tenant_id = context.tenant.pk
     user_id: UserId = context.user.id
-    memberships = Membership.objects.filter(
-        tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True
-    )
-    named = _ASSISTANTS.objects.filter(collection_id=OuterRef("pk"))
-    entries = CollectedDocument.objects.filter(tenant_id=tenant_id, collection=OuterRef("pk"))
-    rows: list[Any] = list(
-        Collection.objects.filter(tenant_id=tenant_id)
-        .annotate(
-            role=Subquery(memberships.values("role")[:1]),
-            is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
-            names_assistants=Exists(named),
-            names_this=Exists(named.filter(assistant__tenant_id=tenant_id, assistant__slug=context.assistant)),
-            has_rows=Exists(entries.exclude(row_model="")),
-        )
-        .order_by("name")
-    )
+    asked = {"tenant_id": context.tenant.pk, "user_id": user_id, "assistant": context.assistant}
+    # A prepared query has no place for None, which a call without a user has.
+    rows: list[Any] = list(_rows(**asked)) if user_id is None else _ROWS.rows(**asked)
     if not rows:
         return []
     needed = {row.permission for row in rows if row.permission}
@@ -112,6 +99,29 @@ def collections_for(context: ToolContext) -> list[Decided]:
         )
         for row in rows
     ]
+
+
+def _rows(*, tenant_id: int, user_id: UserId, assistant: str) -> QuerySet[Collection]:
+    memberships = Membership.objects.filter(
+        tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True
+    )
+    named = _ASSISTANTS.objects.filter(collection_id=OuterRef("pk"))
+    entries = CollectedDocument.objects.filter(tenant_id=tenant_id, collection=OuterRef("pk"))
+    return (
+        Collection.objects.filter(tenant_id=tenant_id)
+        .annotate(
+            role=Subquery(memberships.values("role")[:1]),
+            is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
+            names_assistants=Exists(named),
+            names_this=Exists(named.filter(assistant__tenant_id=tenant_id, assistant__slug=assistant)),
+            has_rows=Exists(entries.exclude(row_model="")),
+        )
+        .order_by("name")
+    )
+
+
+# Asked before each request to a model, once by each tool that searches documents.
+_ROWS = PreparedQuery(_rows, tenant_id=int, user_id=UserKey, assistant=str)
 
 
 def _is_for_assistant(row: Any) -> bool:

@@ -13,9 +13,10 @@ from django.urls import NoReverseMatch, URLPattern, path
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.links import base_template
 from assistant.admin.base.own_addresses import reverse
-from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator
+from assistant.contrib.data.admin.operators_page import OperatorsPage
 from assistant.contrib.data.services.exposed_models import (
     MAX_DESCRIPTION,
     MAX_WORDING,
@@ -32,23 +33,8 @@ from assistant.contrib.data.services.following import refresh
 _LIST = "admin:assistant_data_exposedmodel_changelist"
 
 
-class ExposedModelAdmin(OwnTransactions):
+class ExposedModelAdmin(OperatorsPage):
     """In place of the list of rows stands one of the project's models, each with a page of its columns."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         own = [path("of/<str:label>/", self.admin_site.admin_view(self.model_view), name="data_exposed_model")]
@@ -61,6 +47,7 @@ class ExposedModelAdmin(OwnTransactions):
         models = listed_models()
         context = {
             **self.admin_site.each_context(request),
+            "base": base_template(),
             "title": _("Exposed models"),
             "opts": self.model._meta,
             "offered": [one for one in models if one.is_offered],
@@ -88,6 +75,7 @@ class ExposedModelAdmin(OwnTransactions):
                 return HttpResponseRedirect(reverse(_LIST))
         context = {
             **self.admin_site.each_context(request),
+            "base": base_template(),
             "title": label,
             "opts": self.model._meta,
             "choices": choices,

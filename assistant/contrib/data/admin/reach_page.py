@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from assistant.admin.base.links import base_template
 from assistant.admin.base.own_addresses import reverse
-from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant
+from assistant.contrib.data.admin.operators_page import OperatorsPage
 from assistant.contrib.data.services.plans import plans
 from assistant.contrib.data.services.reach import MAX_REASON, as_json, count_reach, sample_rows
 from assistant.contrib.data.services.reviews import (
@@ -57,23 +58,8 @@ class SampleForm(forms.Form):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=MAX_REASON)
 
 
-class ReachAdmin(OwnTransactions):
+class ReachAdmin(OperatorsPage):
     """In place of the list of reviews stands the page; reviews are added by its buttons, and never changed."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         site = self.admin_site
@@ -96,6 +82,7 @@ class ReachAdmin(OwnTransactions):
             views = structure_of_views()
             context = {
                 **self.admin_site.each_context(request),
+                "base": base_template(),
                 "title": _("What the assistant can reach"),
                 "opts": self.model._meta,
                 "form": form,

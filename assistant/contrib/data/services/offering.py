@@ -1,4 +1,4 @@
-"""What the app adds to runs, answers and message boxes once something is exposed; before, none of it is loaded."""
+"""What the app adds to runs, answers and message boxes; most of it once something is exposed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from assistant.contrib.data.services.exposures import ticked
 from assistant.contrib.data.services.structure import exposes_views
 from assistant.services import composer_parts
 from assistant.services.conversations.added_details import add_detail
+from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import added_rules
 
 
 def offer() -> None:
     """Add what the tools need that are exposed now."""
+    _add_names()
     if declared() or exposes_views() or ticked():
         _add_rules()
     if declared() or ticked():
@@ -39,10 +41,20 @@ def _add_rows() -> None:
         share="assistant.contrib.data.services.shown_results.for_readers_of_a_link",
         for_all=True,
     )
+
+
+@cache
+def _add_names() -> None:
     composer_parts.add_to_composer(
         script="assistant/data/rows.js",
         url_name="rows",
         mark="[data-assistant-row]",
         key="@",
         query="about",
+        is_for=_has_names,
     )
+
+
+def _has_names(*, member: Member) -> bool:
+    """Return whether there is something that a member can name: visitors name rows alone."""
+    return not member.is_end_user or bool(_add_rows.cache_info().currsize)

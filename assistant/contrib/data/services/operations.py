@@ -67,7 +67,7 @@ def _operation(document: Mapping[str, Any], path: str, method: str, item: Mappin
     body = _body(document, stored)
     for name, one in body.get("properties", {}).items():
         if name not in properties and not _followed(document, one).get("readOnly"):
-            properties[name] = _plain(document, one, 0)
+            properties[name] = _with_null(document, one)
             places[name] = "body"
             if name in body.get("required", ()) and method != "patch":
                 required.append(name)
@@ -119,15 +119,44 @@ def _merged(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Mapping[s
             merged["required"] = [*merged.get("required", ()), *found.get("required", ())]
         own = {name: schema[name] for name in ("description", "readOnly") if name in schema}
         return {name: value for name, value in merged.items() if value} | own
-    for name in ("oneOf", "anyOf"):
-        followed = [_followed(document, one) for one in schema.get(name, ())]
-        options = [one for one in followed if one.get("enum") not in ([""], [None]) and one.get("type") != "null"]
-        if options:
-            return {**_merged(document, options[0]), **{key: schema[key] for key in ("description",) if key in schema}}
+    if options := _options(document, schema):
+        return {**_merged(document, options[0]), **{key: schema[key] for key in ("description",) if key in schema}}
     return schema
 
 
+def _options(document: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the alternatives that a schema is made of, but for those that say no value."""
+    kinds = [kind for kind in _kinds(schema) if kind != "null"]
+    if len(kinds) > 1:
+        return [{**schema, "type": kind} for kind in kinds]
+    followed = [_followed(document, one) for name in ("oneOf", "anyOf") for one in schema.get(name, ())]
+    return [one for one in followed if one.get("enum") not in ([""], [None]) and one.get("type") != "null"]
+
+
+def _with_null(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Schema:
+    """Return the schema of a body's field; null clears the field if the document says that it may be null."""
+    schema = _followed(document, stored)
+    plain = _plain(document, stored, 0)
+    alternatives = [_followed(document, one) for name in ("oneOf", "anyOf") for one in schema.get(name, ())]
+    may_be_null = schema.get("nullable") is True or any(
+        "null" in _kinds(one) or one.get("enum") == [None] for one in (schema, *alternatives)
+    )
+    if not may_be_null:
+        return plain
+    described = {"description": plain.pop("description")} if "description" in plain else {}
+    return {"anyOf": [*plain.get("anyOf", [plain]), {"type": "null"}], **described}
+
+
+def _kinds(schema: Mapping[str, Any]) -> list[str]:
+    kinds = schema.get("type", [])
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
 def _plain(document: Mapping[str, Any], stored: Mapping[str, Any], depth: int) -> Schema:
+    schema = _followed(document, stored)
+    options = [_plain(document, one, depth + 1) for one in _options(document, schema)] if depth < MAX_DEPTH else []
+    if len({one.get("type") for one in options}) > 1:
+        return {"anyOf": options, **{key: schema[key] for key in ("description",) if key in schema}}
     schema = _merged(document, stored)
     plain = {name: schema[name] for name in _KEPT if name in schema}
     if isinstance(plain.get("type"), list):

@@ -9,13 +9,14 @@ from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from assistant.contrib.data.knowledge_sources import KnowledgeSource, declared_sources
 from assistant.contrib.data.models import RowDocument
 from assistant.contrib.data.services.documents import visible_keys
 from assistant.contrib.data.services.tenant_conditions import of_tenant
 from assistant.models import Document, Tenant
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.files.reader_turns import Uploader
 from assistant.services.knowledge.documents import store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
@@ -177,10 +178,8 @@ def narrowing_of(context: ToolContext) -> Narrowing | None:
     One query where a tenant has no documents of rows.
     """
     tenant_id = context.tenant.pk
-    entries = RowDocument.objects.filter(tenant_id=tenant_id).order_by("pk")
-    found = entries.values_list("document_id", "row_model", "row_key")[:MAX_ROWS]
     by_model: dict[str, dict[str, int]] = {}
-    for document_id, model, key in found:
+    for document_id, model, key in _ENTRIES.rows(tenant_id=tenant_id):
         by_model.setdefault(model, {})[key] = document_id
     if not by_model:
         return None
@@ -188,6 +187,15 @@ def narrowing_of(context: ToolContext) -> Narrowing | None:
     here = RowDocument.objects.filter(tenant_id=tenant_id, document=OuterRef("pk"))
     digest = "rows " + hashlib.sha256(",".join(map(str, seen)).encode()).hexdigest()
     return Narrowing((~Q(Exists(here.exclude(document__in=seen))),), digest, digest)
+
+
+def _entries(*, tenant_id: int) -> QuerySet[RowDocument, tuple[int, str, str]]:
+    entries = RowDocument.objects.filter(tenant_id=tenant_id).order_by("pk")
+    return entries.values_list("document_id", "row_model", "row_key")[:MAX_ROWS]
+
+
+# Asked before each request to a model that may search documents.
+_ENTRIES = PreparedQuery(_entries, tenant_id=int)
 
 
 def _seen(context: ToolContext, model: str, keys: dict[str, int]) -> Sequence[int]:

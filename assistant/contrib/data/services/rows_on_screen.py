@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from django.utils.translation import override
 
 from assistant.contrib.data.services import references
+from assistant.contrib.data.services.mentions import DOCUMENT, TOOL, told_mention
 from assistant.contrib.data.services.references import InvalidReference, Reference
 from assistant.core.turn.plan import Plan
 from assistant.core.values.untrusted import fenced
@@ -22,7 +23,7 @@ from assistant.toolkit.text import clean_text
 OPTION = "rows"
 MAX_ROWS = 5
 MAX_NAME = 200
-WHAT = "the rows of the site's data that the user's message is about"
+WHAT = "the rows, documents and tools that the user's message is about"
 
 
 def parse_rows(given: object) -> list[list[str]]:
@@ -87,6 +88,8 @@ def rows_on_screen(
 
 
 def _told(reference: Reference, called: str, tools: set[str]) -> str:
+    if reference.model in (DOCUMENT, TOOL):
+        return told_mention(reference, called, tools)
     plan = reference.plan
     if plan is None or plan.tools[1] not in tools:
         return f"- {_quoted(called) or 'The row on the screen'}: no tool of yours reads it. Say so if it matters."

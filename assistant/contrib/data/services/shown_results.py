@@ -21,7 +21,7 @@ from assistant.core.values.untrusted import unfenced
 from assistant.models import Run, ToolCall
 from assistant.services.addresses import api_url
 from assistant.services.tenancy.members import Member
-from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.policy import usable_names
 from assistant.toolkit import ToolContext, ToolError
 from assistant.toolkit.bounded_json import load_json
 
@@ -119,14 +119,9 @@ def _calls(member: Member, runs: Collection[Run]) -> list[_Call]:
     return found
 
 
-def _usable(member: Member, assistants: Collection[int]) -> dict[int, set[str]]:
-    found = {}
-    for pk in assistants:
-        tools = effective_tools(
-            tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=pk, names=_kinds().keys()
-        )
-        found[pk] = {one.tool.name for one in tools if one.policy != "off"}
-    return found
+def _usable(member: Member, assistants: Collection[int]) -> dict[int, frozenset[str]]:
+    whose: dict[str, Any] = {"tenant_id": member.tenant_id, "user_id": member.user_id, "names": _kinds().keys()}
+    return {pk: usable_names(**whose, assistant_id=pk) for pk in assistants}
 
 
 def arguments_of_call(text: str) -> Mapping[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -39,6 +41,8 @@ from assistant.models import (
 PREFIX = "seed"
 PEOPLE, ASSISTANTS, CONVERSATIONS = 5, 3, 17
 BATCH = 500
+# Rows that are held before they are stored: some 100 MB.
+HELD = 50_000
 QUESTIONS = (
     "When do you open?",
     "Where is my order?",
@@ -61,24 +65,30 @@ class Rows:
     """Rows that are not stored yet, by model, in the order of their models."""
 
     found: dict[type[Model], list[Any]] = field(default_factory=dict)
+    stored: Counter[str] = field(default_factory=Counter)
 
     def add(self, *rows: Any) -> None:
         for row in rows:
             self.found.setdefault(type(row), []).append(row)
 
-    def store(self) -> dict[str, int]:
-        """Store them; return their number by model."""
+    def store(self, *, above: int = 0) -> None:
+        """Store them, if there are more than so many, and count them by model."""
+        if sum(map(len, self.found.values())) <= above:
+            return
         for model, rows in self.found.items():
             model._base_manager.bulk_create(rows, batch_size=BATCH)
-        return {model.__name__: len(rows) for model, rows in self.found.items()}
+            self.stored[model.__name__] += len(rows)
+        self.found.clear()
 
 
 @transaction.atomic
-def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, int]:
+def seed(*, tenants: int, days: int, number: int, now: datetime, runs: int | None = None) -> dict[str, int]:
     """Create tenants with people, assistants, conversations, runs and what belongs to them in the days before `now`.
 
     Args:
         number: rows are the same for the same number, except for their times.
+        runs: of all tenants together, at least; the first has the most, as where some customers are large. None: about
+            sixty of each tenant.
 
     Returns:
         The number of rows by model.
@@ -94,12 +104,13 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
         people = _people(made)
         assistants = _assistants(made)
         rows = Rows()
-        for tenant in made:
+        at_least = _runs_of(tenants, runs)
+        for tenant, wanted in zip(made, at_least, strict=True):
             rows.add(*settings_of(chance, tenant, now))
             rows.add(*prompts_of(chance, assistants[tenant.pk], people[tenant.pk], now))
-            _history(rows, chance, people[tenant.pk], assistants[tenant.pk], (now, days))
-        counts = rows.store()
-    return {"Tenant": len(made), **counts, "User": len(made) * PEOPLE, "Assistant": len(made) * ASSISTANTS}
+            _history(rows, chance, people[tenant.pk], assistants[tenant.pk], (now, days), at_least=wanted)
+        rows.store()
+    return {"Tenant": len(made), **rows.stored, "User": len(made) * PEOPLE, "Assistant": len(made) * ASSISTANTS}
 
 
 @contextmanager
@@ -170,30 +181,61 @@ def _assistants(tenants: Sequence[Tenant]) -> dict[int, list[Assistant]]:
     return found
 
 
+def _runs_of(tenants: int, runs: int | None) -> list[int]:
+    """Return how many runs each tenant has at least: the second half as many as the first, the third a third."""
+    whole = sum(1 / place for place in range(1, tenants + 1))
+    return [ceil((runs or 0) / place / whole) for place in range(1, tenants + 1)]
+
+
 def _history(
-    rows: Rows, chance: random.Random, people: list[Any], assistants: list[Assistant], period: tuple[datetime, int]
+    rows: Rows,
+    chance: random.Random,
+    people: list[Any],
+    assistants: list[Assistant],
+    period: tuple[datetime, int],
+    *,
+    at_least: int,
 ) -> None:
-    (now, days), tenant = period, assistants[0].tenant
-    for _ in range(CONVERSATIONS):
-        user, assistant = chance.choice(people), chance.choice(assistants)
-        began = now - timedelta(seconds=chance.uniform(0, days * 86_400))
-        runs = chance.randint(1, 6)
-        times = [min(now, began + timedelta(minutes=3 * number)) for number in range(runs)]
-        conversation = Conversation(
-            id=uuid.UUID(int=chance.getrandbits(128), version=4),
-            tenant=tenant,
-            user=user,
-            assistant=assistant,
-            title=chance.choice(QUESTIONS),
-            run_count=runs,
-            message_count=2 * runs,
-            created_at=began,
-            updated_at=times[-1],
+    """Make conversations until there are so many runs, at least `CONVERSATIONS`, and store what becomes too much."""
+    made = conversations = 0
+    while made < at_least or conversations < CONVERSATIONS:
+        made += _conversation(rows, chance, chance.choice(people), chance.choice(assistants), period)
+        rows.add(
+            AuditEntry(
+                tenant=assistants[0].tenant,
+                actor=people[0],
+                action="tool.switch",
+                target="refund",
+                created_at=rows.found[Conversation][-1].created_at,
+            )
         )
-        rows.add(conversation)
-        for number, at in enumerate(times, 1):
-            _run(rows, chance, conversation, number, at)
-        rows.add(AuditEntry(tenant=tenant, actor=people[0], action="tool.switch", target="refund", created_at=began))
+        conversations += 1
+        rows.store(above=HELD)
+
+
+def _conversation(
+    rows: Rows, chance: random.Random, user: Any, assistant: Assistant, period: tuple[datetime, int]
+) -> int:
+    """Make a conversation; return the number of its runs."""
+    now, days = period
+    began = now - timedelta(seconds=chance.uniform(0, days * 86_400))
+    runs = chance.randint(1, 6)
+    times = [min(now, began + timedelta(minutes=3 * number)) for number in range(runs)]
+    conversation = Conversation(
+        id=uuid.UUID(int=chance.getrandbits(128), version=4),
+        tenant=assistant.tenant,
+        user=user,
+        assistant=assistant,
+        title=chance.choice(QUESTIONS),
+        run_count=runs,
+        message_count=2 * runs,
+        created_at=began,
+        updated_at=times[-1],
+    )
+    rows.add(conversation)
+    for number, at in enumerate(times, 1):
+        _run(rows, chance, conversation, number, at)
+    return runs
 
 
 def _run(rows: Rows, chance: random.Random, conversation: Conversation, number: int, at: datetime) -> None:

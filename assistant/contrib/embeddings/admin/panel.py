@@ -13,11 +13,11 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.contrib.embeddings.models import EmbeddingChoice, EmbeddingIndex
 from assistant.contrib.embeddings.services.changes import FILL_JOB, embed_anew
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.models.knowledge import Passage

@@ -66,4 +66,8 @@ class Migration(migrations.Migration):
             model_name='passagevector',
             constraint=models.UniqueConstraint(fields=('index', 'passage'), name='one_vector_per_passage'),
         ),
+        migrations.AddIndex(
+            model_name='passagevector',
+            index=models.Index(fields=['tenant', 'index', 'id'], name='vectors_of_an_index'),
+        ),
     ]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.end_users.models import EndUser, WidgetOrigin
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.search.search import describe_kind
 from assistant.contrib.panel.reports.search import MAX_HITS, Hit, find_more

@@ -15,7 +15,7 @@ from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text, Whole
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer
-from assistant.contrib.end_users.services.grants import widget_files
+from assistant.contrib.end_users.services.grants import visitor_name, widget_files
 from assistant.contrib.end_users.services.tokens import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
@@ -92,6 +92,9 @@ class TokenOut(ApiSerializer):
     token = serializers.CharField(help_text="For the websocket, as the subprotocol `bearer.<token>`.")
     expires_at = serializers.DateTimeField()
     socket = serializers.CharField(help_text="The websocket's path.")
+    visitor = serializers.CharField(
+        help_text="An opaque name of the end user, by which the widget keeps what one of them wrote from another."
+    )
     assistant = VisitorAssistantOut()
     brand = JsonObject(
         help_text="How the widget looks: name, greeting, the notice that an AI answers and its place, the logo's path, "
@@ -106,10 +109,12 @@ class TokenOut(ApiSerializer):
 
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
+FILLED = {"fill": "#8a3a8f", "fill_hover": "#74247a", "text": "#ffffff"}
 MINTED = {
     "token": "eu_WzEsMSw3LDMsMTc5NTI1NDMwMF0.k3iYJ6sVvTg5cN0aQw",  # nosec B105
     "expires_at": "2026-11-21T09:45:00Z",
     "socket": "/ws/acme/support/",
+    "visitor": "8f14e45fceea167a",
     "assistant": {"slug": "support", "name": "Acme Support", "greetings": {}, "notices": {}},
     "brand": {
         "name": "Acme Desk",
@@ -118,8 +123,8 @@ MINTED = {
         "ai_notice_place": "start",
         "logo": "/t/acme/brand/6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11/",
         "colours": {
-            "light": {"accent": "#8a3a8f", "hover": "#762779", "text": "#ffffff", "wash": "#f0e7ec"},
-            "dark": {"accent": "#d084d5", "hover": "#e69aea", "text": "#11110f", "wash": "#2a2127"},
+            "light": {**FILLED, "accent": "#8a3a8f", "hover": "#762779", "wash": "#f0e7ec"},
+            "dark": {**FILLED, "accent": "#d084d5", "hover": "#e69aea", "wash": "#2a2127"},
         },
     },
     "files": {
@@ -180,6 +185,7 @@ class EndUserTokens(TenantView):
             "token": token,
             "expires_at": until,
             "socket": api_url("websocket", tenant=member.tenant.slug, assistant=found.slug),
+            "visitor": visitor_name(tenant_id=member.tenant_id, user_id=end_user.user_id),
             "assistant": found,
             "brand": widget_brand(tenant_id=member.tenant_id),
             "files": widget_files(member, found),

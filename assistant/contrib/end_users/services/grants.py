@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from assistant.contrib.end_users.services.member_tokens import mint_member_token
 from assistant.contrib.end_users.services.tokens import MAX_SECONDS, MIN_SECONDS
@@ -28,6 +29,7 @@ from assistant.services.tenancy.authentication import (
 )
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit.context import UserId
 
 
 def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
@@ -43,6 +45,11 @@ def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
         "sees_images": provider.sees_images,
         "reads_pdfs": provider.reads_pdfs,
     }
+
+
+def visitor_name(*, tenant_id: int, user_id: UserId) -> str:
+    """Return an opaque name, the same for each token of a person at a tenant."""
+    return salted_hmac("assistant.widget.visitor", f"{tenant_id}:{user_id}", algorithm="sha256").hexdigest()[:16]
 
 
 @all_tenants()
@@ -87,6 +94,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, s
         "token": token,
         "expires_at": until.isoformat(),
         "socket": api_url("websocket", tenant=member.tenant.slug, assistant=assistant.slug),
+        "visitor": visitor_name(tenant_id=member.tenant_id, user_id=member.user_id),
         "is_member": True,
         "assistant": {
             "slug": assistant.slug,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -15,6 +17,7 @@ from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.admin.forms import MAX_CHOICES, NewEvaluationForm, initial_of, may_read_chats
 from assistant.contrib.evaluations.models import Evaluation
 from assistant.contrib.evaluations.models.evaluations import MAX_QUESTIONS
+from assistant.contrib.evaluations.services.evaluations.added_cases import add_case
 from assistant.contrib.evaluations.services.evaluations.evaluations import (
     EvaluationRefused,
     begin,
@@ -25,6 +28,7 @@ from assistant.contrib.evaluations.services.evaluations.questions import Questio
 from assistant.contrib.panel.admin.assistants.prompt_editor import PERMISSION, editor_url, find_assistant
 from assistant.contrib.panel.admin.assistants.try_chat import try_url
 from assistant.contrib.panel.admin.base.chat_reading import gate
+from assistant.contrib.panel.admin.conversations.run_cases import ExpectedAnswer
 from assistant.models import Assistant, PromptVersion, Run
 
 
@@ -95,6 +99,23 @@ def try_run_view(request: HttpRequest, run: int) -> HttpResponse:
         "versions": versions[:MAX_CHOICES],
     }
     return TemplateResponse(request, "admin/assistant/evaluations/try_run.html", context)
+
+
+def keep_case(request: HttpRequest, run: Run, expected: ExpectedAnswer) -> str:
+    """Add the question of a run to the evaluation of annotations; return the case's place on its page.
+
+    Raises:
+        ValidationError: the run began with no question, or the evaluation takes none.
+    """
+    question = question_of_run(run=run)
+    if question is None:
+        raise ValidationError(_("This run began with no question that could be tried."))
+    question = replace(question, expected_text=expected.text, reference=expected.reference)
+    try:
+        case = add_case(assistant=run.assistant, question=question, actor=request.user)
+    except EvaluationRefused as exc:
+        raise ValidationError(str(exc)) from exc
+    return f"{page_of(case.evaluation)}#question-{case.position}"
 
 
 def page_of(evaluation: Evaluation) -> str:

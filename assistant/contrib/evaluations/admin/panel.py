@@ -8,16 +8,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.evaluations.admin import evaluations  # noqa: F401 - it registers
 from assistant.contrib.evaluations.admin.hostile_check_runs import checks_link
+from assistant.contrib.evaluations.admin.new_page import keep_case
 from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
 from assistant.contrib.evaluations.models import Evaluation, HostileCheck, HostileCheckRun
 from assistant.contrib.panel.admin.base.action_titles import name_actions
 from assistant.contrib.panel.admin.base.added_links import DraftButton, add_draft_button, add_link
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
+from assistant.contrib.panel.admin.conversations.run_cases import keep_cases_with
 from assistant.contrib.panel.admin.home.home import describe_need
 from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
@@ -80,3 +82,4 @@ add_link("assistant", checks_link)
 add_link("prompt", _evaluations_link)
 add_link("run", _try_link)
 add_draft_button("compare-answers", DraftButton(gettext_lazy("Save and compare answers"), _new_evaluation))
+keep_cases_with(keep_case)

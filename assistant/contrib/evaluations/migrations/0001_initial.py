@@ -52,6 +52,7 @@ class Migration(migrations.Migration):
                     ('recorded', models.JSONField(default=list, help_text='Tool calls of its answer: name, arguments, result, sources of untrusted text.')),
                     ('expected_tool', models.CharField(blank=True, default='', max_length=128, verbose_name='expected tool')),
                     ('expected_text', models.CharField(blank=True, default='', max_length=1000, verbose_name='expected text')),
+                    ('reference', models.TextField(blank=True, default='', help_text="In a person's words; shown beside the answers, and told to the judge.", max_length=4000, verbose_name='right answer')),
                     ('verdict', models.CharField(blank=True, choices=[('better', 'The draft is better'), ('same', 'The same'), ('worse', 'The draft is worse')], default='', max_length=6, verbose_name='judgement')),
                     ('note', models.CharField(blank=True, default='', max_length=500, verbose_name='note')),
                     ('model_verdict', models.CharField(blank=True, choices=[('better', 'The draft is better'), ('same', 'The same'), ('worse', 'The draft is worse')], default='', max_length=6)),

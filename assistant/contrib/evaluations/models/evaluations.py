@@ -15,6 +15,8 @@ from assistant.models.tenants import Tenant, validate_same_tenant
 
 # Of a question that is typed in, an expected text, and a note of the one who judges.
 MAX_QUESTION, MAX_EXPECTED, MAX_NOTE = 20_000, 1_000, 500
+# Of a right answer in a person's words.
+MAX_REFERENCE = 4_000
 # Evaluations of a tenant, and questions of one evaluation.
 MAX_EVALUATIONS, MAX_QUESTIONS = 200, 50
 
@@ -142,6 +144,13 @@ class EvaluationCase(models.Model):
     )
     expected_tool = models.CharField(_("expected tool"), max_length=128, blank=True, default="")
     expected_text = models.CharField(_("expected text"), max_length=MAX_EXPECTED, blank=True, default="")
+    reference = models.TextField(
+        _("right answer"),
+        max_length=MAX_REFERENCE,
+        blank=True,
+        default="",
+        help_text=_("In a person's words; shown beside the answers, and told to the judge."),
+    )
     verdict = models.CharField(_("judgement"), max_length=6, choices=Verdict.choices, blank=True, default="")
     note = models.CharField(_("note"), max_length=MAX_NOTE, blank=True, default="")
     judged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

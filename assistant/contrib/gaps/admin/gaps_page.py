@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path
 from django.utils.decorators import method_decorator
@@ -15,19 +13,20 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_protect
 
+from assistant.admin.base.links import base_template
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, permitted_of, picked_tenant_id, tenants_of
-from assistant.contrib.gaps.models import OpenQuestion
-from assistant.contrib.gaps.services.doubts import settle_doubt
-from assistant.contrib.gaps.services.labels import LabelRefused, label_question
+from assistant.contrib.gaps.admin.taking import may_name_passages, number, take
+from assistant.contrib.gaps.models import MAX_PASSAGE, OpenQuestion, QuestionLabel
+from assistant.contrib.gaps.services.labelled_passages import offered_passages
+from assistant.contrib.gaps.services.measuring import measure_search
 from assistant.contrib.gaps.services.reports import (
     MAX_LINES,
     counts_of,
     hidden_questions,
     open_doubts,
     open_questions,
-    question_of,
     unreached_documents,
 )
 from assistant.models import Document, Tenant
@@ -64,24 +63,30 @@ class GapsAdmin(OwnTransactions):
 
     @method_decorator(csrf_protect)
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the gaps of the chosen tenant, or the tenants to choose from; take labels and settled doubts."""
+        """Show the gaps of the chosen tenant, or the tenants to choose from; take labels and settled doubts.
+
+        A search that is measured is shown at once: its figures are kept nowhere.
+        """
         if not _may_see(request):
             raise PermissionDenied
         tenant = _tenant(request)
+        figures = None
         if request.method == "POST":
             if tenant is None:
                 raise Http404
-            _take(request, tenant)
-            return HttpResponseRedirect(_address(tenant))
+            if "measure" not in request.POST:
+                return HttpResponseRedirect(_address(tenant) + _after(take(request, tenant)))
+            figures = measure_search(tenant_id=tenant.pk)
         context = {
             **self.admin_site.each_context(request),
             "title": _("Gaps in documents"),
             "subtitle": None,
             "opts": OpenQuestion._meta,
-            # The control panel has a page of its own, which follows the theme of the site's admin.
-            "base": select_template(["admin/assistant/base.html", "admin/base_site.html"]).template,
+            "base": base_template(),
             "tenant": tenant,
+            "figures": figures,
             **(_choice(request) if tenant is None else _of_tenant(request, tenant)),
+            **({} if tenant is None else _of_label(request, tenant)),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/assistant/gaps/page.html", context)
@@ -99,7 +104,7 @@ def _tenant(request: HttpRequest) -> Tenant | None:
     """Return the tenant of the address, else the picked or the only one. Raises `Http404` for one of somebody else."""
     allowed = tenants_of(request, PERMISSION)
     if "tenant" in request.GET:
-        found = allowed.filter(pk=_number(request.GET["tenant"])).first()
+        found = allowed.filter(pk=number(request.GET["tenant"])).first()
         if found is None:
             raise Http404
         return found
@@ -132,6 +137,27 @@ def _of_tenant(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
     }
 
 
+def _after(label: QuestionLabel | None) -> str:
+    """Return what is added to the address after a question was labelled: where the passage is chosen."""
+    return "" if label is None else f"&label={label.pk}#gaps-passage"
+
+
+def _of_label(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
+    """Return the label of the address whose passage is chosen, and the passages that are offered."""
+    if "label" not in request.GET or not may_name_passages(request, tenant):
+        return {}
+    labels = QuestionLabel.objects.filter(tenant=tenant, document__isnull=False).select_related("document")
+    label = labels.filter(pk=number(request.GET["label"])).first()
+    if label is None:
+        return {}
+    return {
+        "label": label,
+        "offered": offered_passages(label),
+        "max_passage": MAX_PASSAGE,
+        "back_url": _address(tenant),
+    }
+
+
 def _write_address(tenant: Tenant, question: str) -> str:
     """Return where a document is written or uploaded; "" on a site without the page of documents."""
     try:
@@ -148,39 +174,3 @@ def _document_address(document_id: int | None) -> str:
         return reverse("admin:assistant_document_change", args=[document_id])
     except NoReverseMatch:
         return ""
-
-
-def _take(request: HttpRequest, tenant: Tenant) -> None:
-    """Take what was sent, a label of a question or that a doubt is settled, and say what came of it."""
-    if "settle" in request.POST:
-        if settle_doubt(tenant=tenant, doubt_id=_number(request.POST["settle"]), actor=request.user):
-            messages.success(request, _("Settled. It holds until the text is changed."))
-        else:
-            messages.warning(request, _("There is no such doubt any more."))
-        return
-    wordings: list[str] = []
-    question = request.POST.get("question", "").replace("\x00", "")
-    if "of" in request.POST:
-        row = question_of(tenant_id=tenant.pk, reader_id=request.user.pk, question_id=_number(request.POST["of"]))
-        if row is None:
-            messages.warning(request, _("There is no such question any more."))
-            return
-        question = row.question
-        wordings = [one for one in row.wordings if one.strip()]
-    document = None
-    if "none" not in request.POST:
-        title = " ".join(request.POST.get("document", "").replace("\x00", "").split())
-        document = Document.objects.filter(tenant=tenant, title=title).values_list("pk", flat=True).first()
-        if document is None:
-            messages.warning(request, _("Choose the document that answers it by its title."))
-            return
-    try:
-        label_question(tenant=tenant, question=question, document_id=document, wordings=wordings, actor=request.user)
-    except LabelRefused as exc:
-        messages.warning(request, str(exc))
-        return
-    messages.success(request, _("The question has a label now."))
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

@@ -94,6 +94,8 @@ class Migration(migrations.Migration):
                 ('question', models.CharField(max_length=500, verbose_name='question')),
                 ('key', models.CharField(editable=False, max_length=64)),
                 ('wordings', models.JSONField(blank=True, default=list, help_text='What is searched for it. None: the question.', verbose_name='wordings')),
+                ('passage', models.CharField(blank=True, help_text='Words of the passage that answers it. Empty: any of the document.', max_length=700, verbose_name='passage')),
+                ('is_lost', models.BooleanField(default=False, editable=False, help_text='No passage of the document has the words any more.', verbose_name='passage lost')),
                 ('changed_at', models.DateTimeField(auto_now=True, verbose_name='changed at')),
                 ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),
                 ('document', models.ForeignKey(blank=True, help_text='Empty: no document answers it.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.document', verbose_name='answered by')),

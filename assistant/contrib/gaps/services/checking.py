@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from assistant.contrib.gaps.models import DocumentDoubt
 from assistant.contrib.gaps.services.changes import CHECK_JOB, order_check
+from assistant.contrib.gaps.services.labelled_passages import check_labels
 from assistant.contrib.gaps.services.likeness import (
     MAX_PASSAGES,
     Statement,
@@ -48,10 +49,11 @@ def _begin(job: Job) -> LongWork:
 
 
 async def check(tenant_id: int, job: int) -> None:
-    """Check all documents of a tenant in a database thread, and order another check if one came meanwhile."""
+    """Check all documents and labels of a tenant in a database thread; order another check if one came meanwhile."""
     set_tenants(tenant_id)
     began = timezone.now()
     await in_database(check_documents, tenant_id=tenant_id)
+    await in_database(check_labels, tenant_id=tenant_id)
     await asyncio.sleep(0)
     await in_database(_finish, tenant_id=tenant_id, job=job, began=began)
 

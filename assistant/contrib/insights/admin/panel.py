@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -118,8 +117,7 @@ show_in_room("assistants", DaySum, after="assistant")
 add_tab(AddedTab(QUALITY, tabs.OVERVIEW, _tab_urls, _overview_link))
 add_spend_section(_told)
 add_assistant_tab(ASSISTANT_TAB, after=PROMPT)
-if settings.ASSISTANT_WHAT_CHANGED:
-    add_assistant_tab(TAB, after=ASSISTANT_TAB)
+add_assistant_tab(TAB, after=ASSISTANT_TAB)
 name_actions("release", gettext_lazy("release"))
 look_for(FAILING, failing_assistants, after="limit-reached")
 look_for(WORSE, worse_assistants, after="limit-reached")

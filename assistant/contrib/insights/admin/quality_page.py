@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +20,6 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.own_addresses import reverse
-from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.insights.admin.request import (
     PERIODS,
@@ -50,8 +48,9 @@ from assistant.contrib.insights.services.reports import (
 from assistant.contrib.panel.admin.assistants.assistant_pages import frame_of
 from assistant.contrib.panel.admin.assistants.assistant_tabs import AssistantTab
 from assistant.contrib.panel.admin.base.action_titles import action_title
+from assistant.contrib.panel.admin.base.charts import Mark, Point, line_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
-from assistant.contrib.panel.admin.base.line_chart import Mark, Point, line_chart
+from assistant.contrib.panel.admin.base.page_of_rows import PageOfRows
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import Assistant, AuditEntry, Tenant
 
@@ -71,23 +70,10 @@ COLUMNS = ("disliked", "failed", "asked-again", "stopped", "cut", "first-word", 
 
 
 @admin.register(DaySum)
-class QualityAdmin(OwnTransactions):
+class QualityAdmin(PageOfRows):
     """In place of the list of sums stands the page; sums are made from runs and never changed by hand."""
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return _may_see(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _may_see(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    permission = PERMISSION
 
     def get_urls(self) -> list[URLPattern]:
         csv = path("quality.csv", self.admin_site.admin_view(quality_csv), name="quality_csv")
@@ -190,7 +176,7 @@ def quality_context(asked: QualityRequest) -> dict[str, Any]:
         ],
         "narrowed": _narrowed(asked),
         "warnings": _warnings(asked),
-        "what_changed": what_changed_of(asked) if settings.ASSISTANT_WHAT_CHANGED else "",
+        "what_changed": what_changed_of(asked),
         "csv": f"{reverse('admin:quality_csv')}?{asked.query()}",
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.http import urlencode
@@ -108,19 +107,9 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def check_is_offered() -> None:
-    """Raise `Http404` where the page "What changed?" is switched off."""
-    if not settings.ASSISTANT_WHAT_CHANGED:
-        raise Http404("There is no such page.")
-
-
 def what_changed_url(*, assistant_id: int | None = None, tenant_id: int | None = None) -> str:
-    """Return the address of the page "What changed?" of an assistant, a tenant, or all.
-
-    Where it is switched off: that of the quality.
-    """
-    name = "what_changed" if settings.ASSISTANT_WHAT_CHANGED else "assistant_insights_daysum_changelist"
-    url = reverse(f"admin:{name}")
+    """Return the address of the page "What changed?" of an assistant, a tenant, or all."""
+    url = reverse("admin:what_changed")
     if assistant_id is not None:
         return f"{url}?assistant={assistant_id}"
     return url if tenant_id is None else f"{url}?tenant={tenant_id}"

@@ -24,7 +24,6 @@ from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.contrib.insights.admin.request import (
     PERMISSION,
     QualityRequest,
-    check_is_offered,
     named_tenant,
     read_request,
     what_changed_url,
@@ -48,8 +47,8 @@ from assistant.contrib.insights.services.what_changed import Explained, explain
 from assistant.contrib.panel.admin.assistants.assistant_pages import frame_of
 from assistant.contrib.panel.admin.assistants.assistant_tabs import AssistantTab
 from assistant.contrib.panel.admin.base.action_titles import action_title
+from assistant.contrib.panel.admin.base.charts import Mark, Point, line_chart
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
-from assistant.contrib.panel.admin.base.line_chart import Mark, Point, line_chart
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.models import AuditEntry, Run
 
@@ -77,7 +76,6 @@ TAB = AssistantTab("what-changed", gettext_lazy("What changed?"), tab_url, PERMI
 @require_safe
 def what_changed_view(request: HttpRequest) -> HttpResponse:
     """Show what became worse of an assistant, of a tenant, or of all tenants that the user may see."""
-    check_is_offered()
     asked = read_request(request, now=timezone.now(), tenant=named_tenant(request))
     found = explain(asked.rows, period=Period(last=asked.period.last, days=DAYS), is_of_all=asked.tenant is None)
     shown = [_shown(request, asked, number, one) for number, one in enumerate(found, 1)]

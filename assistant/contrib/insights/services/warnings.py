@@ -146,7 +146,7 @@ def _context(warning: QualityWarning) -> Mapping[str, Any]:
 
 def _page_of(warning: QualityWarning) -> str:
     """Return the whole address of the page that names what changed; "" if the site's is not known, or has no panel."""
-    if not settings.ASSISTANT_PUBLIC_URL or not settings.ASSISTANT_WHAT_CHANGED:
+    if not settings.ASSISTANT_PUBLIC_URL:
         return ""
     try:
         path = reverse("admin:what_changed")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any, Literal
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -60,7 +59,7 @@ def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None
         raise ArrivalRefused("invalid_input", str(exc)) from exc
     with all_tenants():
         tenant_id = Tenant.objects.filter(slug=tenant_slug, is_active=True).values_list("pk", flat=True).first()
-    is_possible = settings.ASSISTANT_PENDING_CALLS and tenant_id is not None and token.startswith(PREFIX)
+    is_possible = tenant_id is not None and token.startswith(PREFIX)
     if tenant_id is not None:
         set_tenants(tenant_id)
     if not is_possible or tenant_id is None or not _store(tenant_id, hashed, text, is_error=is_error):

@@ -8,10 +8,10 @@ from django.db.models import Count, F, Min, Q, Value
 from django.db.models.functions import Concat
 from django.utils.translation import gettext_lazy, ngettext
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.mcp_servers.admin import servers  # noqa: F401 - it registers
 from assistant.contrib.mcp_servers.models import McpCredential, McpServer, McpTool
 from assistant.contrib.mcp_servers.services.health_checks import LIST_JOB
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need

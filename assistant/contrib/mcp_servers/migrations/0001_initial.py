@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                     ('oauth_scope', models.CharField(blank=True, max_length=500, verbose_name='OAuth scope')),
                     ('context_keys', models.JSONField(blank=True, default=list, help_text="Which parts of a call's context are sent to the server.", verbose_name='context')),
                     ('timeout_seconds', models.PositiveIntegerField(default=30, help_text='For one call of a tool.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(240)], verbose_name='timeout seconds')),
-                    ('is_active', models.BooleanField(default=False, verbose_name='is active')),
+                    ('is_active', models.BooleanField(default=False, verbose_name='active')),
                     ('health', models.CharField(choices=[('unknown', 'Not asked yet'), ('up', 'Answers'), ('down', 'Does not answer')], default='unknown', editable=False, max_length=10, verbose_name='health')),
                     ('health_detail', models.CharField(blank=True, editable=False, max_length=500)),
                     ('checked_at', models.DateTimeField(editable=False, null=True, verbose_name='checked at')),

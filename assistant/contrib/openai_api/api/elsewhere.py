@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from django.conf import settings
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -26,16 +25,6 @@ NOT_OFFERED = frozenset(
 )
 
 
-# What `ASSISTANT_RESPONSES_API` switches off, by the first part of an address.
-RESPONSES = frozenset({"responses", "conversations"})
-SWITCHED_OFF = "The Responses API is switched off here. Send messages to POST /v1/chat/completions."
-
-
-def is_switched_off(address: str) -> bool:
-    """Return whether an address below /v1 is not served because of the setting `ASSISTANT_RESPONSES_API`."""
-    return not settings.ASSISTANT_RESPONSES_API and address.partition("/")[0] in RESPONSES
-
-
 @csrf_exempt
 def nothing_here(request: HttpRequest, address: str = "") -> JsonResponse:
     """Answer 404 for an address that this API does not have."""
@@ -49,9 +38,7 @@ def no_such_address(address: str) -> JsonResponse:
 
 def _hint(address: str) -> str:
     first = address.partition("/")[0]
-    known = [one for one in OPENAI if "<" not in one and not is_switched_off(one)]
-    if is_switched_off(address) or (first in INSTEAD and not settings.ASSISTANT_RESPONSES_API):
-        return SWITCHED_OFF
+    known = [one for one in OPENAI if "<" not in one]
     if first in INSTEAD:
         return INSTEAD[first]
     if near := get_close_matches(address.strip("/")[:100], known, n=1):

@@ -13,7 +13,6 @@ from django.views.decorators.csrf import csrf_exempt
 
 from assistant.api.authentication import HttpRefusal, acaller_of, refusal_of_access
 from assistant.api.parsers import check_texts
-from assistant.contrib.openai_api.api.elsewhere import is_switched_off, no_such_address
 from assistant.contrib.openai_api.api.shapes import CompletionFailed, error
 from assistant.contrib.openai_api.scopes import OPENAI as RULES
 from assistant.contrib.openai_api.services.request_fields import InvalidRequest
@@ -38,8 +37,6 @@ def endpoint(address: str, views: Mapping[str, View]) -> View:
     @csrf_exempt
     @wraps(next(iter(views.values())))
     async def wrapped(request: HttpRequest, **values: Any) -> HttpResponseBase:
-        if is_switched_off(address):
-            return no_such_address(address.partition("/")[0])
         method = request.method or ""
         if method not in views:
             allowed = ", ".join(views)

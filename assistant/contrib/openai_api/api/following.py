@@ -11,13 +11,13 @@ from django.http import StreamingHttpResponse
 
 from assistant.api.event_stream import RunReader
 from assistant.contrib.openai_api.api.shapes import CompletionFailed
+from assistant.contrib.openai_api.services.stateless_runs import discard_unstarted
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import Entry
 from assistant.services.run_key import RunKey
 from assistant.services.runs.idempotency import Claim, release_claim, store_answer
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.open_stateless_run import discard_unstarted
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member

@@ -12,6 +12,7 @@ from assistant.contrib.openai_api.services.responses.in_conversation import conv
 from assistant.contrib.openai_api.services.responses.prepare import stateless_input
 from assistant.contrib.openai_api.services.responses.request import ResponseRequest
 from assistant.contrib.openai_api.services.responses.stored import writer_for
+from assistant.contrib.openai_api.services.stateless_runs import open_stateless
 from assistant.services.db.threads import in_database
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.run_setup import OpenedRun
@@ -56,7 +57,7 @@ class NewResponse:
         stateless = await in_database(
             stateless_input, member=member, wanted=wanted, response=self.id, unstored=self.unstored
         )
-        return await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=stateless)
+        return await open_stateless(member=member, assistant_slug=wanted.model, given=stateless)
 
 
 def new_response(

@@ -24,11 +24,10 @@ from assistant.contrib.openai_api.api.endpoint import endpoint
 from assistant.contrib.openai_api.api.following import KEEP_ALIVE, as_stream, followed
 from assistant.contrib.openai_api.api.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
 from assistant.contrib.openai_api.services.completion import CompletionRequest, parse_completion
+from assistant.contrib.openai_api.services.stateless_runs import StatelessInput, open_stateless
 from assistant.services.assistants.configuration import active_assistants
 from assistant.services.db.threads import in_database
 from assistant.services.runs.idempotency import Claim, fingerprint
-from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
@@ -63,8 +62,8 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     if claimed is not None and claimed.status is not None:
         return _replayed(claimed, wanted)
     header = CompletionHeader.now(run_id=wanted.run.run_id, model=wanted.model)
-    runs, answer = get_runs(), Answer(header)
-    open_run = partial(runs.open_stateless, member=caller.member, assistant_slug=wanted.model, given=wanted.run)
+    answer = Answer(header)
+    open_run = partial(open_stateless, member=caller.member, assistant_slug=wanted.model, given=wanted.run)
     texts = followed(caller, open_run, answer, claimed=claimed)
     if not wanted.is_streamed:
         async for _ in texts:

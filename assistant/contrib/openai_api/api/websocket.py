@@ -16,7 +16,6 @@ from typing import Any
 from django.http import JsonResponse
 
 from assistant.api.parsers import check_texts, parse_object
-from assistant.contrib.openai_api.api.elsewhere import is_switched_off, no_such_address
 from assistant.contrib.openai_api.api.endpoint import OPENAI, answer_of
 from assistant.contrib.openai_api.api.following import followed
 from assistant.contrib.openai_api.api.new_response import new_response
@@ -58,9 +57,6 @@ CLOSE_DONE, CLOSE_RESTART, CLOSE_ACCESS_LOST, CLOSE_TOO_MANY = 1000, 1012, 4401,
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection, an ASGI application. A handshake without a valid key is answered as over HTTP."""
     await receive()  # websocket.connect
-    if is_switched_off("responses"):
-        await _refuse(scope, send, no_such_address("responses"))
-        return
     credentials = Credentials(bearer=bearer_of(headers_of(scope)))
     try:
         if not take_handshake(credentials.bearer or "") or is_full():

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from assistant.contrib.openai_api.services.request_fields import (
     MAX_ID_LENGTH,
     MAX_MESSAGES,
@@ -24,11 +26,11 @@ from assistant.contrib.openai_api.services.request_fields import (
     number_of,
     text_of,
 )
+from assistant.contrib.openai_api.services.stateless_runs import StatelessInput
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import MAX_TOOLS
-from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_parts
-from assistant.services.runs.opening.stateless_input import StatelessInput
+from assistant.services.runs.content_parts import MAX_FILES, REFUSED, File, InlineFile, from_url, name_of
 from assistant.services.runs.run_input import CallerSettings
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.bounds import InvalidSchema, check_size
@@ -46,6 +48,8 @@ NUMBERS: Mapping[str, Bounds] = {
 MAX_STOPS = 4
 # Not supported. Refused, because the caller would not notice that they are ignored.
 UNSUPPORTED = ("functions", "logprobs", "audio")
+# Content parts that are files: the key of the data: URL, and the name of a file without one.
+FILE_PARTS = {"image_url": ("url", "image"), "file": ("file_data", "file")}
 # Says to the model that there was a part of an earlier message which it does not get.
 NO_SOUND = "[A sound recording, which cannot be played here.]"
 
@@ -157,12 +161,32 @@ def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, 
     message = Message("user", text, id=uuid.uuid4().hex)
     if given:
         try:
-            files[message.id] = files_of_parts(given)
+            files[message.id] = _files_of_parts(given)
         except Refused as exc:
             if exc.code != "invalid_input":
                 raise
             raise InvalidRequest(f"{where}.content", str(exc)) from exc
     return message
+
+
+def _files_of_parts(parts: Sequence[Mapping[str, Any]]) -> tuple[File, ...]:
+    """Return the files of content parts of the types in `FILE_PARTS`.
+
+    Raises:
+        Refused: `attachment_refused`, a file cannot be taken; `invalid_input`, a part has none.
+    """
+    if len(parts) > MAX_FILES:
+        raise Refused(REFUSED, _("A message may have at most %(count)d files.") % {"count": MAX_FILES})
+    return tuple(_file_of_part(part) for part in parts)
+
+
+def _file_of_part(part: Mapping[str, Any]) -> InlineFile:
+    key, kind = FILE_PARTS[part["type"]]
+    given = part.get(part["type"])
+    url = given.get(key) if isinstance(given, Mapping) else None
+    if not isinstance(url, str):
+        raise Refused("invalid_input", f"A part of the type {part['type']} needs {key}, with a data: URL.")
+    return from_url(url, name_of(given, kind))
 
 
 def _is_file(part: object) -> bool:

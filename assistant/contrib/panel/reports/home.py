@@ -25,6 +25,7 @@ class HomeReport:
 
     Attributes:
         days: the last `DAYS` days, today last.
+        earlier: the `DAYS` days before them.
         month_cost: this month's cost, by the providers' prices.
         first_token: the median of seconds until the model's first token; None without such runs.
         whole_answer: the median of seconds until the end.
@@ -32,6 +33,7 @@ class HomeReport:
     """
 
     days: tuple[Day, ...]
+    earlier: tuple[Day, ...]
     month_cost: float
     first_token: float | None
     whole_answer: float | None
@@ -51,11 +53,11 @@ def home_report(*, tenants: TenantFilter, now: datetime, zone: ZoneInfo) -> Home
     """Return the figures of these tenants, with the days of a time zone."""
     today = now.astimezone(zone).date()
     begin_of_month = today.replace(day=1)
-    first_shown = today - timedelta(days=DAYS - 1)
-    days = by_day(tenants=tenants, first=min(first_shown, begin_of_month), last=today, zone=zone)
+    days = by_day(tenants=tenants, first=today - timedelta(days=2 * DAYS - 1), last=today, zone=zone)
     first_token, whole_answer = _medians(tenants, now)
     return HomeReport(
         days=tuple(days[-DAYS:]),
+        earlier=tuple(days[:DAYS]),
         month_cost=total([day for day in days if day.date >= begin_of_month]).cost,
         first_token=first_token,
         whole_answer=whole_answer,

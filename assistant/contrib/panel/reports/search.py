@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import F, Q, Value
+from django.db.models import F, Q, QuerySet, Value
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models import ApiKey, Conversation, Membership, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Assistant, Conversation, Membership, PromptVersion, Run, Tenant, ToolCall
 from assistant.models.tenants import ChatReading
 from assistant.services.toolpolicy import catalogue
 
@@ -18,6 +19,8 @@ from assistant.services.toolpolicy import catalogue
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2
+# Runs or tool calls with an id that begins so, of which the newest are shown.
+MAX_SAME = 500
 # The name of the model, and "tool".
 Kind = str
 Finder = Callable[[str, TenantFilter], Iterator["Hit"]]
@@ -52,9 +55,9 @@ def search(*, text: str, tenants: Callable[[str], TenantFilter]) -> list[Hits]:
     Args:
         tenants: returns the tenants in which the user has a permission, or, for "", that they administer.
 
-    Names and titles match by a part of them, ids of runs and tool calls by their beginning, those of conversations and
-    errors as a whole, API keys by a part of their name or by their own beginning. Texts shorter than `MIN_LENGTH`
-    find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
+    Names and titles match by a part of them, ids of runs and tool calls by their beginning (none begins with a
+    plain word), those of conversations and errors as a whole, API keys by a part of their name or by their own
+    beginning. Texts shorter than `MIN_LENGTH` find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
     """
     text = text.replace("\x00", "").strip()[:MAX_LENGTH]
     if len(text) < MIN_LENGTH:
@@ -78,6 +81,22 @@ def _tenants(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     rows = tenants.rows(Tenant.objects.filter(Q(slug__icontains=text) | Q(name__icontains=text)), "pk")
     for tenant in rows.order_by("slug")[: MAX_HITS + 1]:
         yield Hit("tenant", str(tenant.pk), tenant.name, tenant.slug)
+
+
+def _assistants(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    matches = Q(name__icontains=text) | Q(slug__icontains=text)
+    rows = tenants.rows(Assistant.objects.filter(matches).select_related("tenant"))
+    for row in rows.order_by("name", "pk")[: MAX_HITS + 1]:
+        yield Hit("assistant", str(row.pk), row.name, row.tenant.name)
+
+
+def _prompts(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    """Find prompts that are in use or drafted: by their note, or by their assistant's name."""
+    matches = Q(note__icontains=text) | Q(assistant__name__icontains=text) | Q(assistant__slug__icontains=text)
+    known = tenants.rows(PromptVersion.objects.filter(matches), "assistant__tenant")
+    rows = known.exclude(status=PromptVersion.Status.ARCHIVED).select_related("assistant__tenant")
+    for row in rows.order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("promptversion", str(row.pk), f"{row.assistant.name} v{row.number}", row.assistant.tenant.name)
 
 
 def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
@@ -107,18 +126,33 @@ def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 
 def _runs(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    if not _begins_id(text):
+        return
     # Messages of failed runs end with the id of the log entry.
     matches = Q(run_id__startswith=text) | (Q(error_message__contains=text) if _is_id(text) else Q())
-    rows = tenants.rows(Run.objects.filter(matches).select_related("tenant").defer("partial", "ending"))
-    for row in rows.order_by("-started_at")[: MAX_HITS + 1]:
+    newest = _newest(tenants.rows(Run.objects.filter(matches)))
+    rows = Run.objects.filter(pk__in=newest).select_related("tenant").defer("partial", "ending")
+    for row in tenants.rows(rows).order_by("-started_at"):
         yield Hit("run", str(row.pk), str(row), row.tenant.name)
 
 
 def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    if not _begins_id(text):
+        return
     matches = Q(call_id__startswith=text) | Q(error_id=text)
-    rows = tenants.rows(ToolCall.objects.filter(matches).select_related("tenant").only("name", "status", "tenant"))
-    for row in rows.order_by("-started_at")[: MAX_HITS + 1]:
+    newest = _newest(tenants.rows(ToolCall.objects.filter(matches)))
+    rows = ToolCall.objects.filter(pk__in=newest).select_related("tenant").only("name", "status", "tenant")
+    for row in tenants.rows(rows).order_by("-started_at"):
         yield Hit("toolcall", str(row.pk), str(row), row.tenant.name)
+
+
+def _newest(rows: QuerySet[Any]) -> list[int]:
+    """Return the keys of the newest `MAX_HITS` and one, of `MAX_SAME`.
+
+    They are put in order here: to have few in order, PostgreSQL follows the index of times through all rows there are.
+    """
+    found = rows.order_by().values_list("started_at", "pk")[:MAX_SAME]
+    return [pk for _, pk in sorted(found, reverse=True)[: MAX_HITS + 1]]
 
 
 def _keys(text: str, tenants: TenantFilter) -> Iterator[Hit]:
@@ -140,6 +174,8 @@ def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 # The functions that find things of one kind, each with the permissions of which one is needed to open them.
 _KINDS: list[tuple[tuple[str, ...], Finder]] = [
     (("",), _tenants),
+    (("",), _assistants),
+    (("prompts",), _prompts),
     (("people",), _people),
     (("read_chats",), _conversations),
     (("read_chats",), _runs),
@@ -174,6 +210,12 @@ def _uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(text)
     except ValueError:
         return None
+
+
+def _begins_id(text: str) -> bool:
+    """Whether the id of a run or tool call can begin with a text: they have no index, so words read no row of them."""
+    has_sign = "-" in text or any(char.isdigit() for char in text)
+    return not any(char.isspace() for char in text) and (has_sign or _is_id(text))
 
 
 def _is_id(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
@@ -50,6 +50,11 @@ class SpendScope:
     model: tuple[str, str] | None = None
     purpose: str | None = None
     day: date | None = None
+
+    @property
+    def before(self) -> SpendScope:
+        """The same of the month before, with all of its days."""
+        return replace(self, month=self.month.previous, day=None)
 
     def entries(self, *, whole_month: bool = False) -> QuerySet[UsageEntry]:
         """Return the rows; with `whole_month` those of the other days too."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Windows
@@ -70,7 +70,7 @@ def assistants_of(*, tenant: Tenant) -> QuerySet[Assistant]:
     published = PromptVersion.objects.filter(
         assistant=OuterRef("pk"), assistant__tenant=tenant, status=PromptVersion.Status.PUBLISHED
     )
-    last = Run.objects.filter(assistant=OuterRef("pk"), tenant=tenant, is_test=False).order_by().values("assistant")
+    last = Run.objects.filter(assistant=OuterRef("pk"), tenant=tenant, is_test=False).order_by("-started_at")
     return (
         Assistant.objects.filter(tenant=tenant)
         .select_related("provider", "tenant", "tenant__default_provider")
@@ -78,7 +78,7 @@ def assistants_of(*, tenant: Tenant) -> QuerySet[Assistant]:
         .annotate(
             prompt_number=Subquery(published.values("number")[:1]),
             prompt_pk=Subquery(published.values("pk")[:1]),
-            last_run_at=Subquery(last.annotate(at=Max("started_at")).values("at")),
+            last_run_at=Subquery(last.values("started_at")[:1]),
         )
         .order_by("slug")[: LISTED + 1]
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, OuterRef, Q, Subquery, Sum
 
 from assistant.contrib.panel.reports.days import FAILED
 from assistant.contrib.panel.services.quota_report import QuotaUsage, uses_of_tenants
@@ -54,7 +54,8 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
         runs=Count("pk"),
         failed=Count("pk", filter=Q(status__in=FAILED)),
     )
-    last = _by_tenant(Run.objects.filter(tenant__in=ids, is_test=False), at=Max("started_at"))
+    last_run = Run.objects.filter(tenant=OuterRef("pk"), is_test=False).order_by("-started_at").values("started_at")
+    last = dict(Tenant.objects.filter(pk__in=ids).values_list("pk", Subquery(last_run[:1])))
     month = Windows.at(now).month
     spend = _by_tenant(UsageEntry.objects.filter(tenant__in=ids, created_at__gte=month), cost=Sum("cost"))
     people = Membership.objects.filter(tenant__in=ids).exclude(role=Membership.Role.END_USER)
@@ -72,7 +73,7 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
             cost=next((use for use in used[tenant.pk] if use.key == "cost_per_month"), None),
             runs=runs.get(tenant.pk, {}).get("runs", 0),
             failed=runs.get(tenant.pk, {}).get("failed", 0),
-            last_run_at=last.get(tenant.pk, {}).get("at"),
+            last_run_at=last.get(tenant.pk),
             owners=tuple(owners.get(tenant.pk, ())),
             members=members.get(tenant.pk, {}).get("count", 0),
             assistants=assistants.get(tenant.pk, {}).get("count", 0),

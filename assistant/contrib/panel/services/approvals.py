@@ -52,7 +52,7 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
         Refused: the calls were answered already, or the member or assistant does not exist any more.
     """
     run = calls[0].waiting_run
-    member = await in_database(_member_of, calls[0])
+    member = await in_database(member_of, calls[0])
     if member is None:
         raise Refused("invalid_input", "The member has left the tenant.")
     given = RunInput(
@@ -65,7 +65,8 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
     return await get_runs().open(member=member, assistant_slug=run.assistant.slug, given=given, decided_by=decided_by)
 
 
-def _member_of(call: Approval) -> Member | None:
+def member_of(call: Approval) -> Member | None:
+    """Return the member whose run made a call; None if they are none any more."""
     run = call.waiting_run
     member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
     # The run that continues has the API key of the run that asked, so that the same client can follow it.

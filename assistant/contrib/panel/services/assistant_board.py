@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+from django.apps import apps
 from django.db.models import Count, Q
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from assistant.contrib.panel.services.last_switches import LastSwitch, last_switches
 from assistant.core.toolcalls.protocols import Policy
@@ -53,6 +56,7 @@ class Row:
     """A tool and its cells, in the order of the columns. It has no `Tool`, which a template would call."""
 
     name: str
+    group: str
     description: str
     permission: str | None
     is_read_only: bool
@@ -61,6 +65,23 @@ class Row:
     is_outside: bool
     is_blocked: bool
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool that a tenant may have: its group is the external server that offers it, or its app.
+
+    `refusal` says why a server's tool cannot be used now, and is empty if it can.
+    """
+
+    tool: Tool
+    group: str
+    refusal: str | None = None
+
+    def matches(self, *, words: str, group: str) -> bool:
+        """Return whether its name or description has the words, and whether it is of the group; "" for any."""
+        texts = (self.tool.name, self.tool.title or "", self.tool.description)
+        return group in ("", self.group) and any(words.lower() in text.lower() for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,34 +101,56 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
     return {row.pk: Reach(row.member_count, row.assistant_count) for row in rows}
 
 
-def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
-    """Return all tools, external servers' last, with a column for the tenant and one for each of its assistants."""
+def tools_of_tenant(tenant: Tenant) -> list[ListedTool]:
+    """Return all tools that a tenant may have, by groups: the apps' first, then those of its external servers."""
+    local = [ListedTool(tool, _app_of(tool)) for tool in catalogue.registry()]
+    taken = {listed.tool.name for listed in local}
+    remote = outside_tools.tools_of(tenant_id=tenant.pk, user_id=None, taken=taken)
+    local += [ListedTool(entry.tool, entry.server or _("External servers"), entry.refusal) for entry in remote]
+    order = {name: place for place, name in enumerate(dict.fromkeys(listed.group for listed in local))}
+    return sorted(local, key=lambda listed: order[listed.group])
+
+
+def _app_of(tool: Tool) -> str:
+    """Return the name of the app that a tool is of, without the first word that the optional apps have in common."""
+    config = apps.get_containing_app_config(getattr(tool.handler, "__module__", None) or "")
+    name = "" if config is None else str(config.verbose_name)
+    return capfirst(name.partition(": ")[2] or name) or _("This deployment")
+
+
+def board_of_assistants(
+    *, tenant: Tenant, assistants: Iterable[Assistant], tools: Sequence[ListedTool] | None = None
+) -> list[Row]:
+    """Return tools with a column for the tenant and one for each of its assistants.
+
+    Args:
+        tools: some of `tools_of_tenant`; None for all.
+    """
     columns = [(None, ""), *((assistant.pk, f"{assistant.slug}: ") for assistant in assistants)]
     stored = _stored(ToolSetting.objects.filter(tenant=tenant).annotate(active=active_reason()))
     blocks = read_blocks()
     last = last_switches(tenants=[tenant])
-    local = list(catalogue.registry())
-    remote = outside_tools.tools_of(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
-    tools = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
     return [
         _row(
-            tool,
+            listed,
             [
                 replace(
-                    _cell(tool, stored, tenant, pk, refusal=refusal, block=blocks.get(tool.name)),
-                    last=last.get((tenant.pk, prefix + tool.name)),
+                    _cell(listed.tool, stored, tenant, pk, refusal=listed.refusal, block=blocks.get(listed.tool.name)),
+                    last=last.get((tenant.pk, prefix + listed.tool.name)),
                 )
                 for pk, prefix in columns
             ],
-            blocks.get(tool.name),
+            blocks.get(listed.tool.name),
         )
-        for tool, refusal in tools
+        for listed in (tools_of_tenant(tenant) if tools is None else tools)
     ]
 
 
-def _row(tool: Tool, cells: Iterable[Cell], block: Block | None) -> Row:
+def _row(listed: ListedTool, cells: Iterable[Cell], block: Block | None) -> Row:
+    tool = listed.tool
     return Row(
         name=tool.name,
+        group=listed.group,
         description=tool.description,
         permission=tool.permission,
         is_read_only=tool.read_only,

@@ -21,8 +21,10 @@ from assistant.toolkit import Tool
 State = Literal["", "on", "ask", "off", "own"]
 # Whose tools: all, this deployment's own, or those of the tenants' external servers.
 Source = Literal["", "own", "outside"]
-# Outside tools that a board shows, those of most tenants first: every server may list 200.
+# Outside tools that a board shows if it is asked for them, those of most tenants first: every server may list 200.
 MAX_OUTSIDE = 40
+# And if it is not asked.
+FOLDED_OUTSIDE = 12
 # The decision, and the decision after text from outside was read.
 _Pair = tuple[PolicyDecision, PolicyDecision]
 
@@ -85,8 +87,10 @@ def tools_of_board(
     ]
     if source == "own":
         return BoardTools(tuple(local), {})
+    is_asked = bool(words or source or changes_things or asks)
+    limit = MAX_OUTSIDE if is_asked else min(FOLDED_OUTSIDE, MAX_OUTSIDE)
     outside = outside_tools.most_common(
-        tenants=tenants, limit=MAX_OUTSIDE, words=words, changes_things=changes_things, asks=asks
+        tenants=tenants, limit=limit, words=words, changes_things=changes_things, asks=asks
     )
     return _joined(local, outside)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
+from assistant.contrib.panel.services.audit_acts import BATCH, mark_act
 from assistant.models import Assistant, AuditEntry, Tenant
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy import audit_trail
@@ -73,7 +74,26 @@ def _undo(actor: audit_trail.Actor, entries: Sequence[AuditEntry]) -> Change:
         for target, entry in was_set.items()
         if now[target] == entry.details["policy"] and _exists(target)
     }
-    return apply_states(actor, wanted, tuple(was_set.keys() - wanted.keys()))
+    made = apply_states(actor, wanted, tuple(was_set.keys() - wanted.keys()))
+    lead_change(made, is_undo=True)
+    return made
+
+
+def lead_change(change: Change, *, is_undo: bool = False) -> None:
+    """Have lists of the audit show a change of many switches as one act.
+
+    Args:
+        is_undo: whether it has set them back, which the audit says then.
+    """
+    tenants = {target.tenant_id for target in change.changed}
+    recent = AuditEntry.objects.filter(tenant__in=tenants, action=ACTION, created_at__gt=DatabaseTime(-UNDO_SECONDS))
+    entries = list(recent.filter(details__change=change.id).order_by("pk"))
+    if is_undo:
+        for entry in entries:
+            entry.details["undo"] = True
+        AuditEntry.objects.bulk_update(entries, ["details"], batch_size=BATCH)
+    if entries:
+        mark_act(entries, lead=entries[0], act=change.id)
 
 
 def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> LatestChange | None:

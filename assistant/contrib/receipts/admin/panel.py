@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.own_addresses import reverse
-from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.contrib.panel.admin.base.page_of_rows import PageOfRows
 from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.admin.base.rooms import Link, show_in_room
 from assistant.contrib.receipts.models import Receipt
@@ -30,26 +30,10 @@ TITLES = {
 
 
 @admin.register(Receipt)
-class ReceiptAdmin(admin.ModelAdmin[Receipt]):
+class ReceiptAdmin(PageOfRows):
     """In place of the list of receipts stands the page. Receipts are made by the program, and changed by nobody."""
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request) or bool(permitted_of(request).tenants(PERMISSION))
-
-    def has_view_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
-        allowed = self.has_module_permission(request)
-        if obj is None or is_operator(request):
-            return allowed
-        return obj.tenant_id in permitted_of(request).tenants(PERMISSION)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Receipt | None = None) -> bool:
-        return False
+    permission = PERMISSION
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the counts of some days by one kind, and the newest answers with something amiss."""

@@ -48,8 +48,6 @@ MAX_AWAY = 100
 MAX_SHOWN = 12
 # Characters between a share and the numbers of which it is one.
 MAX_BESIDE = 120
-# Characters behind a count in which the month is named that it is of.
-MAX_TO_MONTH = 40
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 # Behind the number of some of the rows that were found.
 _SOME = re.compile(

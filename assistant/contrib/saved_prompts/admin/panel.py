@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.empty_lists import describe_empty_list
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.saved_prompts.models import SavedPrompt
 

@@ -32,6 +32,10 @@ class PromptConflict(PromptRefused):
     """It cannot be stored because of what is stored already: another of its name, or too many."""
 
 
+class PromptForbidden(PromptRefused):
+    """The member may not store such a prompt."""
+
+
 def prompts_of(member: Member, *, search: str = "") -> QuerySet[SavedPrompt]:
     """Return what a member can use: their own and the tenant's, by name. `search` is part of a name or description."""
     if member.is_end_user:
@@ -60,10 +64,11 @@ def make_prompt(*, member: Member, values: Mapping[str, Any], is_shared: bool) -
         values: `name`, `text` and `description`, of lengths that the model allows.
 
     Raises:
-        PromptRefused: the member may not, there are too many, the name is taken, or the text has wrong variables.
+        PromptForbidden: the member may not.
+        PromptRefused: there are too many, the name is taken, or the text has wrong variables.
     """
     if member.is_end_user or (is_shared and not member.is_admin):
-        raise PromptRefused(_("Only an admin of the tenant saves prompts for everybody."))
+        raise PromptForbidden(_("Only an admin of the tenant saves prompts for everybody."))
     rows = SavedPrompt.objects.filter(tenant_id=member.tenant_id)
     rows = rows.filter(user=None) if is_shared else rows.filter(user_id=member.user_id)
     if rows.count() >= (MAX_SHARED if is_shared else MAX_OWN):

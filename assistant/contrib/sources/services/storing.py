@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
@@ -100,12 +100,18 @@ def _store(plan: Plan, page: Page, row: SourcePage) -> Line:
     """Store a page's document, if it has changed, and what tells next time whether it has."""
     outcome: Outcome = "unchanged"
     if page.content is not None:
-        title = _free_title(plan, page.title or title_of(page.content), page.address, row.document_id)
+        content = page.content
+        if row.document is not None and page.digest and page.digest == row.digest:
+            # As it was when the document was changed by hand, which stays: it is read for what is set for the source.
+            content = replace(content, text=row.document.text, hidden=tuple(map(tuple, row.document.hidden)))
+            title = row.document.title
+        else:
+            title = _free_title(plan, page.title or title_of(content), page.address, row.document_id)
         try:
             kept = replace_content(
                 tenant=Tenant.objects.get(pk=plan.tenant_id),
                 known=row.document,
-                content=page.content,
+                content=content,
                 title=title,
                 actor=None,
                 is_trusted=plan.is_trusted,

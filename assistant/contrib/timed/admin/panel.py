@@ -8,9 +8,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.empty_lists import describe_empty_list
 from assistant.admin.base.merging import MergingInline
 from assistant.admin.base.tenant_scope import Scoped
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.tenants.added_inlines import add_inline

@@ -7,13 +7,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.links import username
+from assistant.admin.base.links import base_template, username
 from assistant.admin.base.names import state_word
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -55,6 +54,12 @@ class AnswerForm(forms.Form):
         return cleaned
 
 
+def title_of(tool: str) -> str:
+    """Return a tool's name for people, without a query; of one that is not the deployment's the name that it has."""
+    known = catalogue.registry()
+    return (known.get(tool).title.strip() if tool in known else "") or tool
+
+
 class ToolRequestAdmin(ReadOnlyAdmin):
     """Requests for tools; whoever may set the switches answers them."""
 
@@ -67,9 +72,7 @@ class ToolRequestAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("asked for"))
     def what(self, row: ToolRequest) -> str:
         """Return the tool's name for people, without a query, or the member's own words."""
-        known = catalogue.registry()
-        title = known.get(row.tool).title.strip() if row.tool in known else ""
-        return Truncator(title or str(row)).chars(80)
+        return Truncator(title_of(row.tool) if row.tool else str(row)).chars(80)
 
     @admin.display(description=gettext_lazy("assistant"))
     def asked_in(self, row: ToolRequest) -> str:
@@ -113,7 +116,7 @@ class ToolRequestAdmin(ReadOnlyAdmin):
         others = ToolRequest.objects.filter(tenant=row.tenant, tool=row.tool).exclude(tool="").exclude(pk=row.pk)
         return self.admin_site.each_context(request) | {
             "title": titles_of_requests(row.tenant_id, [row]).get(row.tool) or str(row),
-            "base": select_template(["admin/assistant/base.html", "admin/base_site.html"]).template,
+            "base": base_template(),
             "opts": self.opts,
             "row": row,
             "form": form,

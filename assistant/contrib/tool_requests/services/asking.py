@@ -18,7 +18,7 @@ from assistant.services.db.clock import DatabaseTime
 from assistant.services.eventlog.member_notices import notify
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.audit_trail import Actor, actor_of
-from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.members import Member, person_name
 from assistant.services.text import format_timestamp
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.titles import titles_of
@@ -184,7 +184,7 @@ def as_mapping(row: ToolRequest, titles: Mapping[str, str]) -> dict[str, Any]:
         "wish": row.wish,
         "state": row.state,
         "answer": row.answer,
-        "answeredBy": "" if by is None else by.get_full_name() or by.get_username(),
+        "answeredBy": "" if by is None else person_name(by),
         "at": format_timestamp(row.answered_at or row.asked_at),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Q
 from django.utils.translation import gettext_lazy, ngettext
 
-from assistant.admin.base.empty_lists import describe_empty_list
+from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
 from assistant.contrib.panel.reports.needs import Item, items_of, look_for, unreadable_items

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                     ('name', models.CharField(max_length=100, verbose_name='name')),
                     ('url', models.URLField(max_length=500, verbose_name='URL')),
                     ('events', models.JSONField(default=list, verbose_name='events')),
-                    ('is_active', models.BooleanField(default=True, verbose_name='is active')),
+                    ('is_active', models.BooleanField(default=True, verbose_name='active')),
                     ('secret', assistant.models.fields.EncryptedTextField(editable=False)),
                     ('previous_secret', assistant.models.fields.EncryptedTextField(blank=True, editable=False)),
                     ('previous_secret_until', models.DateTimeField(editable=False, help_text='Until then messages are signed with both secrets.', null=True)),

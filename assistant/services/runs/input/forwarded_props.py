@@ -19,21 +19,6 @@ Choice = TypeVar("Choice", WhenBusy, OnDisconnect)
 
 
 @dataclass(frozen=True, slots=True)
-class PromptTest:
-    """That a run tests a version of its assistant's prompt.
-
-    Attributes:
-        version: the version's primary key.
-        tools: "stub" to run no tool that is not read-only, "ask" to ask the tester before each.
-        is_taken: whether its message is, or began as, a question of another conversation: not the tester's own words.
-    """
-
-    version: int
-    tools: str
-    is_taken: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ForwardedProps:
     """What the caller of one run wants of it.
 
@@ -43,7 +28,6 @@ class ForwardedProps:
         follows: the id of the run that it follows, "" for none; None to follow what is shown.
         replaces: the id of the user's message in whose place the new one comes.
         model: which of the assistant's other models answers; "" for its own.
-        test: the prompt that it tests; None for any other run.
         when_busy, on_disconnect: None to do as the assistant's setting says.
         added: the values of options that optional apps read, by their names.
     """
@@ -53,7 +37,6 @@ class ForwardedProps:
     follows: str | None = None
     replaces: str | None = None
     model: str = ""
-    test: PromptTest | None = None
     when_busy: WhenBusy | None = None
     on_disconnect: OnDisconnect | None = None
     added: Mapping[str, Any] = field(default_factory=dict)
@@ -72,7 +55,6 @@ def parse_forwarded_props(forwarded: object) -> ForwardedProps:
         follows=parse_forwarded_id(forwarded.get("followsRunId"), "followsRunId"),
         replaces=parse_forwarded_id(forwarded.get("replacesMessageId"), "replacesMessageId"),
         model=_model(forwarded.get("model")),
-        test=_prompt_test(forwarded),
         when_busy=_choice(forwarded.get("whenBusy"), "whenBusy", WhenBusy),
         on_disconnect=_choice(forwarded.get("onDisconnect"), "onDisconnect", OnDisconnect),
         added={} if added_options.added.keys().isdisjoint(forwarded) else added_options.parse_added(forwarded),
@@ -85,21 +67,6 @@ def _choice(value: object, name: str, choices: type[Choice]) -> Choice | None:
     if not isinstance(value, str) or value not in choices.values:
         raise Refused("invalid_input", f"forwardedProps.{name} must be {', '.join(choices.values)}.")
     return choices(value)
-
-
-def _prompt_test(forwarded: Mapping[str, Any]) -> PromptTest | None:
-    version = forwarded.get("promptVersion")
-    tools = forwarded.get("testTools", "stub")
-    is_taken = forwarded.get("takenQuestion", False)
-    if version is None:
-        return None
-    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**63:
-        raise Refused("invalid_input", "forwardedProps.promptVersion must be the id of a version, a whole number.")
-    if tools not in ("stub", "ask"):
-        raise Refused("invalid_input", "forwardedProps.testTools must be stub or ask.")
-    if not isinstance(is_taken, bool):
-        raise Refused("invalid_input", "forwardedProps.takenQuestion must be true or false.")
-    return PromptTest(version, tools, is_taken)
 
 
 def _model(name: object) -> str:

@@ -21,7 +21,6 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.extensions.page import with_page
-from assistant.services.runs.extensions.tool_answers import ToolAnswers
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
 from assistant.services.runs.opening.client_input import to_store
@@ -36,11 +35,11 @@ from assistant.services.runs.opening.followed_path import (
 from assistant.services.runs.opening.known_runs import AnsweredAlready, check_readable, known_run, name_of
 from assistant.services.runs.opening.known_thread import known_thread, unknown_thread
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
-from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
+from assistant.services.runs.opening.opening_query import OpeningState, choose_version, read_opening_state
 from assistant.services.runs.opening.run_extensions import extensions_of
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
-from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
+from assistant.services.runs.prompt_tests import TESTED_VERSION, TestedRun, prompt_tests
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.toolcalls.later_results import Waits, later_results
@@ -79,7 +78,7 @@ def open_run(
     Raises:
         ThreadBusy: another run of the thread is running or queued.
         Refused: `thread_not_found`, or `invalid_input` if there is nothing new to answer;
-            `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
+            `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     if given.thread_key:
@@ -164,21 +163,22 @@ class _Where(NamedTuple):
     Attributes:
         run_input: as a version of a message, if it is one.
         has_message: whether the conversation has the input's message already.
-        test: how tools are answered; None for a run that is no test.
+        test: of a prompt; None for any other run.
     """
 
     conversation: Conversation
     followed: Followed
     run_input: RunInput
     has_message: bool
-    test: Tested | None
+    test: TestedRun | None
 
 
 def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
     found = state.conversation
     test = None
-    if given.options.test is not None or (found is not None and found.test_tools):
-        test = tested_prompt(member=member, state=state, wanted=given.options.test)
+    if TESTED_VERSION in given.options.added or (found is not None and found.test_tools):
+        given, test = prompt_tests().tested(member=member, conversation=found, given=given)
+        choose_version(state=state, version_id=test.version)
     if found is None:
         conversation = _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
         return _Where(conversation, FROM_START, given, has_message=False, test=test)
@@ -262,9 +262,8 @@ def _begin(
         check_files(new.rows, tenant=assistant.tenant)
         check_model_reads(new.rows, tenant=assistant.tenant, provider=setup.provider)
     key = key_of(run, owner)
-    answers = None if test is None else test.answers
     setup = with_input(
-        setup, given, new.decisions, key=key, assistant=assistant, answers=answers, tools_off=conversation.tools_off
+        setup, given, new.decisions, key=key, assistant=assistant, test=test, tools_off=conversation.tools_off
     )
     if new.decisions:
         who = {"tenant": assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
@@ -286,13 +285,13 @@ def with_input(
     *,
     key: RunKey,
     assistant: Assistant,
-    answers: ToolAnswers | None = None,
+    test: TestedRun | None = None,
     tools_off: Collection[str] = (),
 ) -> RunSetup:
     """Return the setup of a run, changed as its input says, besides its messages.
 
     Args:
-        answers: how tools are answered in a test; None for any other run.
+        test: of a prompt; None for any other run.
         tools_off: the names of tools that are off in the conversation.
     """
     return replace(
@@ -305,7 +304,7 @@ def with_input(
             run_input=given,
             client_tools=given.client_tools,
             asked=given.asked,
-            answers=answers,
+            test=test,
             tools_off=tools_off,
         ),
         language=given.language,

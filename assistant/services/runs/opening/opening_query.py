@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Exists, F, FilteredRelation, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext as _
 
-from assistant.models import ApiKey, Assistant, Conversation, Message, Run
+from assistant.models import ApiKey, Assistant, Conversation, Message, PromptVersion, Run
 from assistant.models.runs import IS_ACTIVE
-from assistant.services.assistants.configuration import with_prompt
+from assistant.services.assistants.configuration import use_version, with_prompt
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
+from assistant.services.errors import Refused
 from assistant.services.limits.runs_at_once import RunCounts, active_runs, key_of_run
 from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
 from assistant.services.tenant_events import is_heard
@@ -90,6 +92,21 @@ def read_opening_state(
         is_busy=row.is_busy,
         has_message=row.has_message,
     )
+
+
+def choose_version(*, state: OpeningState, version_id: int | None) -> None:
+    """Let a run use a version of its assistant's prompt; None leaves the published one.
+
+    Raises:
+        Refused: `invalid_input` if the assistant has no such version.
+    """
+    if version_id is None:
+        return
+    own = PromptVersion.objects.filter(assistant=state.assistant, assistant__tenant_id=state.assistant.tenant_id)
+    version = own.filter(pk=version_id).first()
+    if version is None:
+        raise Refused("invalid_input", _("This assistant has no such version of its prompt."))
+    use_version(state.assistant, version)
 
 
 def _state_query(

@@ -14,20 +14,18 @@ from assistant.models import Assistant
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.extensions.added import FIRST_EXTENSIONS, added_extensions
-from assistant.services.runs.extensions.caller_request import CallerRequest
 from assistant.services.runs.extensions.cited_passages import CitedPassages
 from assistant.services.runs.extensions.client_tools import ClientTools
 from assistant.services.runs.extensions.conversation_switch import ConversationSwitch
 from assistant.services.runs.extensions.fallback_models import FallbackModels
 from assistant.services.runs.extensions.ignored_input import ignored_input
 from assistant.services.runs.extensions.page import PageState
+from assistant.services.runs.extensions.request_settings import CallerRequest, TypedAnswers, Unattended
 from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.extensions.summaries import ADDED_BY_RUN, SUMMARISE_ABOVE, Summaries
-from assistant.services.runs.extensions.tool_answers import AnsweredTools, ToolAnswers
-from assistant.services.runs.extensions.typed_answers import TypedAnswers
-from assistant.services.runs.extensions.unattended import Unattended
 from assistant.services.runs.input.added_options import extensions_of_options
 from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.prompt_tests import TestedRun
 from assistant.services.runs.run_input import CallerSettings, RunInput
 from assistant.services.toolcalls.later_results import later_results
 from assistant.toolkit import Tool
@@ -41,7 +39,7 @@ def extensions_of(  # noqa: PLR0912 - one branch an extension
     run_input: RunInput | None = None,
     client_tools: tuple[Tool, ...] = (),
     asked: CallerSettings | None = None,
-    answers: ToolAnswers | None = None,
+    test: TestedRun | None = None,
     tools_off: Collection[str] = (),
 ) -> tuple[RunExtension[Any], ...]:
     """Return the extensions of a run, in the order in which they are called.
@@ -51,7 +49,7 @@ def extensions_of(  # noqa: PLR0912 - one branch an extension
         run_input: the client's; None for a run whose caller keeps the history.
         client_tools: those that the caller runs.
         asked: how the program that begins the run wants it to be answered; None for any other.
-        answers: how tools are answered in a test; None for any other run.
+        test: of a prompt; None for any other run.
         tools_off: the names of tools that are off in the conversation.
     """
     found: list[RunExtension[Any]] = [CitedPassages()]
@@ -69,27 +67,27 @@ def extensions_of(  # noqa: PLR0912 - one branch an extension
         found.append(CallerRequest(asked, has_type=bool(schema)))
     if schema:
         found.append(TypedAnswers(schema))
-    is_members = run_input is not None and run_input.asked is None and not run_input.is_unattended and answers is None
+    is_members = run_input is not None and run_input.asked is None and not run_input.is_unattended and test is None
     if not is_members or [entry for entry in setup.tools if entry.tool.waits]:
-        found += _of_calls(key, assistant, setup, run_input, answers)
-    if answers is not None:
-        found.append(AnsweredTools(answers))
+        found += _of_calls(key, assistant, setup, run_input, test)
+    if test is not None:
+        found.append(test.extension)
     if run_input is not None:
         if run_input.history.has_instructions or run_input.client_tools or run_input.page:
             found += _of_client(run_input, assistant)
         if run_input.options.added:
             found += extensions_of_options(run_input.options.added, key=key, assistant=assistant, tools=setup.tools)
         most = setup.settings.history_tokens
-        if answers is None and most and sum(map(estimate, setup.history)) > most * SUMMARISE_ABOVE - ADDED_BY_RUN:
+        if test is None and most and sum(map(estimate, setup.history)) > most * SUMMARISE_ABOVE - ADDED_BY_RUN:
             found.append(Summaries())
     if assistant.extensions or assistant.tenant.extensions or settings.DEBUG:
-        of_member = run_input is not None and answers is None
+        of_member = run_input is not None and test is None
         found += added_extensions(key=key, assistant=assistant, tools=setup.tools, of_member=of_member)
     return tuple(found)
 
 
 def _of_calls(
-    key: RunKey, assistant: Assistant, setup: RunSetup, run_input: RunInput | None, answers: ToolAnswers | None
+    key: RunKey, assistant: Assistant, setup: RunSetup, run_input: RunInput | None, test: TestedRun | None
 ) -> Iterator[RunExtension[Any]]:
     """Yield what its tool calls need.
 
@@ -100,10 +98,10 @@ def _of_calls(
         yield Unattended(NOBODY)
         return
     is_program = run_input.asked is not None
-    if run_input.is_unattended or is_program or answers is not None:
+    if run_input.is_unattended or is_program or test is not None:
         can_ask = not run_input.is_unattended
         has_forms = not is_program
-        midway = can_ask and has_forms and (answers is None or answers.has_person)
+        midway = can_ask and has_forms and (test is None or test.has_person)
         seconds = APPROVAL_LIFETIME.total_seconds()
         yield Unattended(Questions(can_ask=can_ask, has_forms=has_forms, midway=midway, seconds=seconds))
         return

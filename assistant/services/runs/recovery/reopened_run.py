@@ -25,10 +25,9 @@ from assistant.services.runs.extensions.page import with_page
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_input
-from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
+from assistant.services.runs.opening.opening_query import OpeningState, choose_version, read_opening_state
 from assistant.services.runs.opening.run_setup import RunSetup, answered_by, answering, chosen_provider, setup_of
 from assistant.services.runs.opening.sent_files import with_contents
-from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.tenancy.row_scope import tenant_scope

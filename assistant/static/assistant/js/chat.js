@@ -17,10 +17,16 @@ import * as unsent from "./unsent.js";
 const hasKeyboard = matchMedia("(pointer: fine)");
 const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
 
-async function showPassage(passage) {
-  const { passageShown } = await import("./sources.js");
-  byId("passage-body").replaceChildren(...passageShown(passage));
-  byId("passage").showModal();
+/** Return what the members of a suspended organisation read; "" for others. */
+async function suspension() {
+  const answer = await fetch(location.href, { redirect: "manual" }).catch(() => null);
+  if (answer?.status !== 404) return "";
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return page.querySelector("[data-suspended]")?.textContent.trim() ?? "";
+}
+
+async function showPassage(passage, _number, button) {
+  (await import("./passage_panel.js")).showPassage(passage, button);
 }
 
 export class Chat {
@@ -362,7 +368,7 @@ export class Chat {
   #asked(message) {
     byId("welcome")?.remove();
     this.#transcript.clearFailures();
-    if (message) this.#transcript.addUser(message);
+    if (message) this.#transcript.addUser(message, true);
     if (this.#connection.isOpen) this.#notice.hidden = true;
     this.#isShown = true;
     if (!message) this.#follow.goOn();
@@ -445,6 +451,7 @@ export class Chat {
       rated: (value) => transcript.rated(value),
       followUps: (questions) => transcript.followUps(questions),
       tools: (off) => transcript.tools(off),
+      failing: (isFailing) => transcript.failing(isFailing),
       title: (title) => {
         this.title = title;
         this.#sidebar.changed();
@@ -488,6 +495,11 @@ export class Chat {
       byId("skeleton")?.remove();
       byId("sign-in").search = new URLSearchParams({ next: location.pathname + location.search });
       this.#showProblem(gettext("You are signed out, or your access has ended."), "sign-in");
+      suspension().then((notice) => {
+        if (!notice) return;
+        this.#showProblem(notice);
+        announce(notice);
+      });
     } else if (reason) {
       this.#showProblem(reason, "reconnect");
     } else if (this.#notice.hidden) {

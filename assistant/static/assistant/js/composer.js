@@ -116,6 +116,7 @@ export class Composer {
 
   set text(value) {
     this.#box.value = value;
+    this.#box.dispatchEvent(new Event("change")); // for what optional apps add
     this.#changed();
   }
 

@@ -7,6 +7,8 @@ const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const PING_EVERY = 20_000;
 const PONG_WITHIN = 10_000;
+// The browser says that there is no network: only a server on the same machine still answers.
+const PONG_WITHIN_OFFLINE = 1_000;
 const STEADY_AFTER = 5_000;
 const SIGNED_OUT = 4401;
 const TOO_MANY = 4429;
@@ -90,7 +92,7 @@ export class Connection extends EventTarget {
       if (socket !== this.#socket) return;
       socket.close(); // its own close event may come a minute later
       this.#closed(socket, 1006);
-    }, PONG_WITHIN);
+    }, navigator.onLine ? PONG_WITHIN : PONG_WITHIN_OFFLINE);
   }
 
   async #closed(socket, code, reason = "") {

@@ -12,6 +12,11 @@ export const byId = (id) => root.querySelector(`#${id}`);
 /** Return a copy of the page's template `piece-NAME`. */
 export const piece = (name) => byId(`piece-${name}`).content.firstElementChild.cloneNode(true);
 
+/** Let an element that has just come fade in. Its place is measured at once, so it does not move. */
+export function enter(element) {
+  if (matchMedia("(prefers-reduced-motion: no-preference)").matches) element.animate({ opacity: [0, 1] }, { duration: 180, easing: "ease-out" });
+}
+
 /** Announce a text to screen readers, also if it is the same as the last one. */
 export function announce(text) {
   const status = byId("status");

@@ -25,6 +25,7 @@ export class EventView {
   files = new Map(); // what a call's tool returned, by the id of the call
   decisions = new Decisions();
   #queued = null; // the notice of a run that waits for its turn
+  #isFailing = false; // whether the model of this conversation is
   #toolsOff = []; // those that were said to be off, as in `thread.tools`
   #parts;
 
@@ -237,8 +238,24 @@ export class EventView {
     this.#toolsOff = off;
   }
 
-  /** Say after a snapshot which tools are off. */
-  repeatTools() {
+  /** Say that the model of this conversation fails, or answers again. */
+  failing(isFailing) {
+    if (isFailing === this.#isFailing) return;
+    this.#isFailing = isFailing;
+    const line = this.#failingLine();
+    this.notice(line);
+    this.actions.announce(line);
+  }
+
+  #failingLine() {
+    return this.#isFailing
+      ? gettext("Many answers fail at present, because the service behind them has a problem. What you write is kept: try again in some minutes.")
+      : gettext("Answers come again.");
+  }
+
+  /** Say after a snapshot which tools are off, and whether the model fails. */
+  repeatNotices() {
+    if (this.#isFailing) this.notice(this.#failingLine());
     for (const line of switchedLines([], this.#toolsOff)) this.notice(line);
   }
 

@@ -97,7 +97,7 @@ export class Follow {
     const question = this.#question();
     if (!question) return;
     this.#makesRoom = true;
-    this.#stay([{ id: question.dataset.id, offset: this.#offsetOf(question) }]);
+    this.#stay([{ id: question.dataset.id }]); // its offset follows the height that is shown: the message box gets lower now
   }
 
   /** Show a message at the top. Returns whether it is there. */
@@ -174,7 +174,8 @@ export class Follow {
     const question = this.#makesRoom && this.#scroller.clientHeight ? this.#question() : null;
     let height = 0;
     if (question) {
-      const needed = this.#room.getBoundingClientRect().top - question.getBoundingClientRect().top;
+      const below = parseFloat(getComputedStyle(this.#scroller).paddingBottom);
+      const needed = this.#room.getBoundingClientRect().top - question.getBoundingClientRect().top + below;
       height = Math.max(0, Math.ceil(this.#scroller.clientHeight - this.#offsetOf(question) - needed));
     }
     this.#room.style.height = `${height}px`;
@@ -183,8 +184,9 @@ export class Follow {
   #toMarks() {
     const mark = this.#marks.find(({ id }) => this.#messageOf(id));
     if (!mark) return;
-    const offset = this.#messageOf(mark.id).getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
-    const distance = offset - mark.offset;
+    const message = this.#messageOf(mark.id);
+    const offset = message.getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
+    const distance = offset - (mark.offset ?? this.#offsetOf(message));
     if (Math.abs(distance) >= 1) this.#scroller.scrollTop += distance;
   }
 

@@ -302,6 +302,7 @@ export class Sidebar {
       }
     };
     const choose = (isOpen) => {
+      frame.classList.add("sidebar-moves"); // from now on: it stands there when the page opens
       this.#set(isOpen);
       try {
         if (!narrow.matches) localStorage.setItem("sidebar", isOpen ? "open" : "closed");

@@ -64,8 +64,7 @@ export function citeSources(passages, elements, open) {
     for (const text of textsOf(element)) replaceMarks(text, known, open);
   }
   const items = [...known.values()].map((passage) => {
-    const button = make("button.source", { type: "button" }, make("span.number", { "aria-hidden": "true" }, passage.number), make("span.name", { dir: "auto" }, nameOf(passage)));
-    button.setAttribute("aria-label", spoken(passage));
+    const button = make("button.source", { type: "button" }, make("span.number", {}, passage.number), make("span.name", { dir: "auto" }, nameOf(passage)));
     button.addEventListener("click", () => open(passage, passage.number, button));
     return make("li", {}, button);
   });

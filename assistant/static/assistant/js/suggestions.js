@@ -15,7 +15,7 @@ export class Suggestions {
   #list;
   #hint = make("p.suggestion-hint", { hidden: true, dir: "auto" });
 
-  /** `options`: box and form; label, of the list; content(item), the children of its row; choose(item); said(count), what
+  /** `options`: box and form; label, of the list; content(item), the children of its row; choose(item); said(count, items), what
    * is announced by announce(text) when it opens; changed(), when it has opened or closed. Keys are read until `signal`
    * aborts. */
   constructor(options, signal) {
@@ -49,7 +49,7 @@ export class Suggestions {
     changed();
     if (items.length) {
       this.#mark(0);
-      announce(said(items.length));
+      announce(said(items.length, items));
     } else {
       this.#unmark();
       if (isNew) announce(hint);

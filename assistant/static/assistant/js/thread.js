@@ -224,6 +224,7 @@ export class Thread {
     else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
     else if (event.type === "CUSTOM" && event.name === "thread.title") this.#view.title(event.value.title);
     else if (event.type === "CUSTOM" && event.name === "thread.tools") this.#view.tools(event.value.off);
+    else if (event.type === "CUSTOM" && event.name === "thread.provider") this.#view.failing(event.value.isFailing);
     else if (event.type === "CUSTOM" && event.name === "thread.follow_ups") this.isBusy || this.#view.followUps(event.value.questions);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);

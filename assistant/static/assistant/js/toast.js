@@ -8,6 +8,13 @@ const SHOWN_FOR = 10_000; // milliseconds, without those in which the pointer or
 
 let close = () => {}; // the message that is shown
 
+/** Take a message off once it has faded, at once where nothing moves. */
+function leave(element) {
+  element.inert = true;
+  element.classList.add("leaving");
+  Promise.allSettled(element.getAnimations().map(({ finished }) => finished)).then(() => element.remove());
+}
+
 /** Show what was done. `undo()` takes it back; `keep()` is called once instead if the message goes without that. */
 export function toast(text, { undo = null, keep = () => {} } = {}) {
   close();
@@ -16,7 +23,7 @@ export function toast(text, { undo = null, keep = () => {} } = {}) {
     clearTimeout(timer);
     removeEventListener("pagehide", kept);
     close = () => {};
-    element.remove();
+    leave(element);
     act();
   };
   const kept = () => end(keep);

@@ -1,8 +1,8 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
 import { addQuestionTools, isToBeAskedAgain } from "./branches.js";
-import { Answer, nodesOf } from "./answer.js";
-import { announce, copyText, piece } from "./dom.js";
+import { AnswerText } from "./answer_text.js";
+import { announce, copyText, enter, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { EventView } from "./event_view.js";
 import { Groups } from "./groups.js";
@@ -11,6 +11,33 @@ import { describedFile, filesOf, textOf, touch } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { mediaShown } from "./media.js";
 import { Wait } from "./wait.js";
+
+/** Return the server's HTML as nodes. */
+function nodesOf(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return holder.content;
+}
+
+function decorate(head) {
+  head.append(piece("copy"));
+  import("./code_lines.js").then(({ addWrap }) => addWrap(head));
+}
+
+export class Answer extends AnswerText {
+  constructor(id) {
+    const element = piece("answer");
+    const [closed, open] = element.children;
+    super({ closed, open, nodesOf, decorate });
+    this.id = id;
+    this.element = element;
+    element.dataset.id = id;
+  }
+
+  set isStreaming(value) {
+    this.element.classList.toggle("streaming", value);
+  }
+}
 
 const RETRYABLE = new Set([
   "provider_error", "provider_quota", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted",
@@ -36,8 +63,8 @@ export class Transcript extends EventView {
     root.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  /** Add a message of the user, unless it is shown already. */
-  addUser(message) {
+  /** Add a message of the user, unless it is shown already. `isNew`: it was sent just now. */
+  addUser(message, isNew = false) {
     if (this.user(message.id)) return;
     this.#settleTurn();
     this.#turn = null;
@@ -53,6 +80,7 @@ export class Transcript extends EventView {
     const files = filesOf(message.content);
     if (files.length) bubble.before(make("div.attached", {}, ...files.map((file) => mediaShown(describedFile(file, this.actions.uploads)))));
     this.#groups.append(article);
+    if (isNew) enter(article);
   }
 
   #addTools(article, message) {
@@ -120,7 +148,10 @@ export class Transcript extends EventView {
     }
     const turn = this.turn;
     turn.classList.add("working");
-    if (this.#thinking.parentElement !== turn) turn.querySelector(":scope > .items").after(this.#thinking);
+    if (this.#thinking.parentElement !== turn) {
+      turn.querySelector(":scope > .items").after(this.#thinking);
+      enter(this.#thinking);
+    }
     this.#wait.begin(this.#thinking.querySelector(".awaited"));
   }
 
@@ -248,7 +279,7 @@ export class Transcript extends EventView {
       else this.addUser(pending);
       this.#turn = null;
     }
-    this.repeatTools();
+    this.repeatNotices();
     for (const turn of this.root.querySelectorAll(".turn.assistant")) touch({ flush: () => this.cite(turn) }); // after their answers
     this.#groups.settle();
   }

@@ -81,6 +81,8 @@ export function isNothing(value) {
 /** Return a value shortened to one line, for a card's summary. */
 export function brief(value) {
   if (!isRecord(value)) return "";
-  const text = Object.values(value).filter((part) => part !== null).map((part) => (isPlain(part) ? String(part) : "…")).join(", ");
+  const isList = (part) => Array.isArray(part) && part.every(isPlain);
+  const parts = Object.values(value).filter((part) => part !== null && part !== "");
+  const text = parts.map((part) => (isPlain(part) ? String(part) : isList(part) ? part.join(", ") : "…")).join(", ");
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }

@@ -13,8 +13,6 @@ import openai
 import pytest
 from django.conf import settings
 from django.utils import timezone
-from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
 
 from assistant.contrib.data_exports.exports import export_tenant, export_user
 from assistant.models import Attachment, Conversation, Message, Provider, Retention, Run
@@ -38,36 +36,6 @@ def quick(django_db_setup: None) -> Iterator[Server]:
     environment = {"DJANGO_SETTINGS_MODULE": "tests.contrib.openai_api.responses.quick_settings"}
     with serve(env={**environment, "SHARED_ATTACHMENTS": settings.ASSISTANT_ATTACHMENTS_DIR}) as server:
         yield server
-
-
-async def test_the_operator_switches_it_off(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
-    fake_provider.reply("Still here")
-    with serve(env={"ASSISTANT_RESPONSES_API": "false"}) as site:
-        key = await in_db(key_of)(cast.acme, cast.alice)
-        headers = {"Authorization": f"Bearer {key}"}
-        async with httpx2.AsyncClient(base_url=f"{site.url}/v1", headers=headers, timeout=60) as http:
-            refused = [
-                await http.post("/responses", json={"model": "support", "input": "Hi"}),
-                await http.get("/responses/resp_1"),
-                await http.post("/responses/resp_1/cancel"),
-                await http.get("/responses/resp_1/input_items"),
-                await http.post("/conversations", json={}),
-                await http.get("/conversations/c/items"),
-                await http.post("/threads", json={}),
-            ]
-            near = await http.post("/response", json={})
-            files = await http.get("/files")
-        with pytest.raises(InvalidStatus) as caught:
-            async with connect(f"{site.url.replace('http', 'ws')}/v1/responses", additional_headers=headers):
-                pass
-        async with client_of(site, cast) as client:
-            said = [{"role": "user", "content": "Hi"}]
-            answer = await client.chat.completions.create(model="support", messages=said)
-    assert {one.status_code for one in refused} == {404} and caught.value.response.status_code == 404
-    assert all("switched off" in one.json()["error"]["message"] for one in refused)
-    assert near.status_code == 404 and "/v1/responses" not in near.json()["error"]["message"]
-    assert files.status_code == 200 and answer.choices[0].message.content == "Still here"
-    assert len(fake_provider.requests) == 1
 
 
 @pytest.mark.parametrize("door", ["responses", "a later reader", "chat"])

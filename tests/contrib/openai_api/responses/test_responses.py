@@ -14,8 +14,8 @@ from assistant.contrib.openai_api.services.request_fields import GO_ON, InvalidR
 from assistant.contrib.openai_api.services.responses.prepare import stateless_input
 from assistant.contrib.openai_api.services.responses.request import parse_response
 from assistant.contrib.openai_api.services.responses.stored import messages_before
+from assistant.contrib.openai_api.services.stateless_runs import StatelessInput
 from assistant.models import Conversation, Message, Provider, Run, ToolCall
-from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.tenancy.members import find_member
 from tests.api.calling import key_of
 from tests.base import Cast

@@ -24,7 +24,8 @@ def tab(cast: Cast, slug: str) -> str:
 def test_every_tab_leads_to_all_others_and_the_list_to_the_first(amys: Client, cast: Cast) -> None:
     tabs = amys.get(editor(cast)).context["assistant_tabs"]
     assert [link.name for link in tabs] == [
-        "Prompt", "Quality", "What changed?", "Conversations", "Tools", "Knowledge", "Settings", "Changes",
+        "Prompt", "Quality", "What changed?", "Conversations", "Improvements", "Tools", "Knowledge", "Settings",
+        "Changes",
     ]  # fmt: skip
     for link in tabs:
         page = amys.get(link.url)
@@ -47,7 +48,7 @@ def test_a_role_sees_its_tabs_only(cast: Cast) -> None:
     Membership.objects.get(user=writer).custom_roles.add(role)
     browser = signed_in(writer)
     tabs = browser.get(editor(cast)).context["assistant_tabs"]
-    assert [link.name for link in tabs] == ["Prompt", "Quality", "What changed?"]
+    assert [link.name for link in tabs] == ["Prompt", "Quality", "What changed?", "Improvements"]
     assert browser.get(tab(cast, "conversations")).status_code == 404
 
 

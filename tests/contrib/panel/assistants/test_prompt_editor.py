@@ -13,12 +13,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.contrib.panel.services.scheduled_prompts import schedule_publication
-from assistant.models import Assistant, AuditEntry, Job, PromptVariable, PromptVersion
+from assistant.models import Assistant, AuditEntry, Feedback, Job, PromptVariable, PromptVersion
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.tenants.test_custom_roles import holder
-from tests.factories import make_member
+from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.services.jobs.due_jobs import do_due_jobs
 
 PUBLISHED = "You are Acme's support assistant."
@@ -55,6 +55,30 @@ def test_one_button_saves_and_publishes(amys: Client, cast: Cast) -> None:
     assert versions(cast) == [(1, "archived", PUBLISHED), (2, "published", "Be brief.\nBe kind.")]
     published = AuditEntry.objects.get(action="prompt.publish")
     assert (published.actor, published.details["values"]) == (cast.amy, {"published version": ["1", "2"]})
+
+
+def test_the_difference_is_shown_before_anything_is_published(amys: Client, cast: Cast) -> None:
+    page = press(amys, cast.support, "ask", text="Be brief.")
+    assert "Publish what you typed?" in page
+    assert "It has about 3 tokens" in page
+    assert "prompt-difference" in page
+    assert 'value="publish-typed"' in page
+    draft_prompt(assistant=cast.support, text="Be briefer.")
+    page = press(amys, cast.support, "ask:2", text="Half a thought")
+    assert "Publish version 2?" in page
+    assert 'value="publish:2"' in page
+    assert "Half a thought" in page
+    assert versions(cast) == [(1, "published", PUBLISHED), (2, "draft", "Be briefer.")]
+    page = press(amys, cast.support, "later", text="Half a thought")
+    assert "Half a thought" in page
+    assert "Publish now" not in page
+
+
+def test_a_wrong_text_is_corrected_before_it_is_asked_about(amys: Client, cast: Cast) -> None:
+    page = press(amys, cast.support, "ask", text="Open {{ hours }}.")
+    assert "Publish now" not in page
+    assert "hours" in page
+    assert amys.post(editor(cast.support), {"do": "ask:99", "text": "x"}).status_code == 404
 
 
 def test_a_draft_is_saved_and_then_edited_and_not_made_again(amys: Client, cast: Cast) -> None:
@@ -258,7 +282,31 @@ def test_the_editor_makes_no_more_queries_for_many_versions(amys: Client, cast: 
         with CaptureQueriesContext(connection) as queries:
             assert amys.get(editor(cast.support)).status_code == 200
         counts.append(len(queries))
-    assert counts[0] == counts[1] <= 20
+    assert counts[0] == counts[1] <= 23
+
+
+def test_versions_carry_their_figures(amys: Client, cast: Cast) -> None:
+    first = cast.support.prompt_versions.get()
+    talk = make_conversation(cast.alice, cast.support)
+    for rating, status in ((1, "completed"), (-1, "completed"), (-1, "failed")):
+        run = make_run(talk, prompt_version=first, status=status)
+        answer = make_message(talk, "assistant", "At nine.", run=run)
+        Feedback.objects.create(tenant=cast.acme, user=cast.alice, message=answer, rating=rating)
+    make_run(talk, prompt_version=first, is_test=True)
+    page = amys.get(editor(cast.support)).content.decode()
+    assert "3 runs in 90 days, 33 % failed, 1 liked, 2 disliked" in page
+
+
+def test_a_rollback_keeps_when_a_version_was_published_before(amys: Client, cast: Cast) -> None:
+    first = cast.support.prompt_versions.get()
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Another."), actor=cast.amy)
+    publish_prompt(version=first, actor=cast.amy)
+    publish_prompt(version=first, actor=cast.amy)
+    entries = AuditEntry.objects.filter(action="prompt.publish", target="support v1").order_by("pk")
+    for entry, day in zip(entries, (1, 5, 9), strict=False):
+        AuditEntry.objects.filter(pk=entry.pk).update(created_at=datetime(2026, 7, day, 12, 0, tzinfo=ZoneInfo("UTC")))
+    page = amys.get(editor(cast.support)).content.decode()
+    assert "published 2026-07-01 14:00, again 2026-07-05 14:00" in page
 
 
 def test_times_are_the_tenants(amys: Client, cast: Cast) -> None:

@@ -18,10 +18,10 @@ def test_an_answered_run_does_not_wait(amys: Client, cast: Cast, decided: str) -
     Run.objects.update(status=Run.Status.WAITING)
     ToolCall.objects.update(status=ToolCall.Status.AWAITING_APPROVAL)
     row = f"/admin/assistant/run/{run.pk}/change/"
-    assert "Waiting</td>" in listed(amys)
+    assert "Waiting</span>" in listed(amys)
     assert row in listed(amys, "waiting") and row not in listed(amys, "answered")
     ToolCall.objects.update(status=decided)
-    assert "Answered; another run went on</td>" in listed(amys)
+    assert "Answered; another run went on</span>" in listed(amys)
     assert row not in listed(amys, "waiting") and row in listed(amys, "answered")
     assert "Answered; another run went on" in amys.get(row).content.decode()
 

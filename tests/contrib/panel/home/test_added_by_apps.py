@@ -9,9 +9,8 @@ from django.contrib import admin
 from django.test import Client
 from django.utils.html import format_html
 
-from assistant.admin.base import empty_lists
 from assistant.contrib.insights.models import SpendNotice
-from assistant.contrib.panel.admin.base import action_titles, added_links, job_titles, rooms
+from assistant.contrib.panel.admin.base import action_titles, added_links, empty_lists, job_titles, rooms
 from assistant.contrib.panel.admin.base.added_links import DraftButton
 from assistant.contrib.panel.admin.home import home as home_page
 from assistant.contrib.panel.reports import needs
@@ -110,6 +109,15 @@ def test_a_button_saves_the_draft_and_goes_on_to_an_address(root: Client, cast: 
     answer = root.post(editor, {"do": "tidy", "text": "Be brief."})
     version = PromptVersion.objects.get(text="Be brief.")
     assert (answer.headers["Location"], version.status) == (f"/tidy/{version.pk}/", "draft")
+
+
+def test_a_button_is_for_those_whom_it_is_shown(root: Client, amys: Client, cast: Cast) -> None:
+    button = DraftButton("Save and tidy", lambda version: "/tidy/", lambda request: request.user == cast.root)
+    added_links.add_draft_button("tidy", button)
+    editor = f"/admin/assistant/promptversion/editor/{cast.support.pk}/"
+    assert "Save and tidy" in root.get(editor).content.decode()
+    assert "Save and tidy" not in amys.get(editor).content.decode()
+    assert amys.post(editor, {"do": "tidy", "text": "Be brief."}).status_code == 404
 
 
 def test_a_model_without_a_page_is_in_no_room(root: Client, cast: Cast) -> None:

@@ -64,6 +64,18 @@ def test_an_admin_of_one_tenant_begins_with_its_people_and_its_name(amys: Client
     assert "Advanced" not in [one.name for one in home.context["panel"].rooms]
 
 
+def test_what_is_about_the_program_stands_below_more(amys: Client, root: Client, cast: Cast) -> None:
+    frame = amys.get(f"/admin/assistant/tenant/{cast.acme.pk}/people/").context["panel"]
+    assert frame.pages[0].name == "People"
+    assert {"Memberships", "Webhook deliveries", "Jobs", "Usage entries"} <= {page.name for page in frame.more}
+    assert not {page.name for page in frame.pages} & {page.name for page in frame.more}
+    assert "Tenant, person" not in amys.get("/admin/").content.decode()
+    jobs = amys.get("/admin/assistant/job/")
+    assert jobs.context["panel"].is_more_shown
+    assert '<details class="panel-more" open>' in jobs.content.decode()
+    assert root.get("/admin/assistant/job/").context["panel"].more == ()
+
+
 def test_an_admin_of_two_tenants_has_the_same_entries_and_their_list(cast: Cast) -> None:
     Membership.objects.create(tenant=cast.globex, user=cast.amy, role=Membership.Role.ADMIN)
     home = signed_in(cast.amy).get("/admin/")

@@ -6,13 +6,18 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from assistant.contrib.panel.admin.inbox.approval_form import AnswerForm
-from assistant.models import Approval, Incident, Run, Tenant, ToolCall
+from assistant.models import Approval, AuditEntry, Incident, Membership, Run, Tenant, ToolCall
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
+from tests.factories import switch_tool
 
 LIST = "/admin/assistant/approval/"
 
@@ -172,3 +177,70 @@ def test_the_question_of_an_external_server_is_a_form(amys: Client, cast: Cast) 
     made = given.answer()
     assert (made.response, made.question) == ('{"seat": "Aisle"}', 2)
     assert not answer(call, choice="approve", arg_seat="").is_valid()
+
+
+def test_a_row_has_its_two_buttons_unless_its_run_waits_for_more_or_it_asks(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    text = amys.get(LIST).content.decode()
+    assert f'name="answer" value="approve-{call.pk}"' in text and f'name="answer" value="reject-{call.pk}"' in text
+    other = ToolCall.objects.create(
+        tenant=cast.acme, run=call.run, call_id="c2", name="calculate", arguments="{}", status=call.status
+    )
+    text = amys.get(LIST).content.decode()
+    assert "Answer all 2" in text and 'name="answer"' not in text
+    other.delete()
+    question = {"question": {"text": "Which?", "schema": {"type": "object"}, "key": "k"}, "answers": {}}
+    ToolCall.objects.filter(pk=call.pk).update(questions=json.dumps(question))
+    assert 'name="answer"' not in amys.get(LIST).content.decode()
+
+
+def test_no_more_queries_with_more_rows(amys: Client, cast: Cast, django_assert_max_num_queries: Any) -> None:
+    waiting(cast, expression="1+1")
+    with CaptureQueriesContext(connection) as one:
+        amys.get(LIST)
+    for number in range(5):
+        ToolCall.objects.filter(call_id="c1").update(call_id=f"was-{number}")
+        run = say_something(cast, tool="calculate")
+        Run.objects.filter(pk=run.pk).update(status=Run.Status.WAITING)
+        ToolCall.objects.filter(run=run).update(status=ToolCall.Status.AWAITING_APPROVAL)
+    with django_assert_max_num_queries(len(one)):
+        assert amys.get(LIST).content.decode().count('value="approve-') == 6
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        ("off", "The tool is off"),
+        ("gone", "There is no such tool any more"),
+        ("changed", "takes these arguments no longer"),
+        ("expired", "It has expired"),
+        ("left", "The member has left"),
+        ("nothing", ""),
+    ],
+)
+def test_what_keeps_a_call_from_running_is_said_before_it_is_approved(
+    amys: Client, cast: Cast, what: str, sentence: str
+) -> None:
+    call = waiting(cast, **({} if what == "changed" else {"expression": "1+1"}))
+    switch_tool(cast.acme, "calculate", policy="off" if what == "off" else "ask")
+    if what == "gone":
+        ToolCall.objects.update(name="no_such_tool")
+    elif what == "expired":
+        ToolCall.objects.update(started_at=timezone.now() - APPROVAL_LIFETIME)
+    elif what == "left":
+        Membership.objects.filter(tenant=cast.acme, user=cast.alice).delete()
+    page = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert (sentence in page) if sentence else ("If you approve it now" not in page)
+    if sentence:
+        told = amys.post(LIST, {"answer": f"approve-{call.pk}"}, follow=True).content.decode()
+        assert sentence in told
+        assert Approval.objects.filter(pk=call.pk).exists()
+
+
+def test_a_button_of_a_row_answers_no_rivals_call(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    ToolCall.objects.update(tenant=cast.globex)
+    for choice in ("approve", "reject"):
+        assert amys.post(LIST, {"answer": f"{choice}-{call.pk}"}).status_code == 302
+    assert Approval.objects.filter(pk=call.pk).exists()
+    assert not AuditEntry.objects.filter(action__startswith="approval").exists()

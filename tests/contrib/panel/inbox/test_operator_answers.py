@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils.translation import override
 
-from assistant.contrib.panel.services.approvals import _member_of, answer_for_member, with_question
+from assistant.contrib.panel.services.approvals import answer_for_member, member_of, with_question
 from assistant.models import Approval, Run, ToolCall, ToolSetting
 from assistant.models import Message as MessageRow
 from assistant.services.runs.approvals import resume_of
@@ -53,7 +53,7 @@ async def test_it_follows_what_an_operator_decides_about_its_run(place: Place, f
     async with place.socket(place.key) as socket:
         await socket.ask("When?", thread=place.thread)
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.AWAITING_APPROVAL
-    member = await sync_to_async(lambda: _member_of(Approval.objects.get()))()
+    member = await sync_to_async(lambda: member_of(Approval.objects.get()))()
     assert member is not None
     row = await Run.objects.aget(status=Run.Status.WAITING)
     assert (member.key_id, member.reads_only_own_runs) == (row.api_key_id, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -56,3 +57,18 @@ def test_a_members_use_is_shown_after_a_change_of_limits(root: Client, cast: Cas
     membership = cast.acme.memberships.get(user=cast.alice)
     page = root.get(f"/admin/assistant/membership/{membership.pk}/change/").content.decode()
     assert "3.00 of 20.00" in page
+
+
+def test_the_form_says_what_holds_where_a_field_is_empty_and_what_is_used_now(
+    root: Client, cast: Cast, settings: Any
+) -> None:
+    settings.ASSISTANT_TENANT_LIMITS = {"messages_per_day": 1500, "runs": 100}
+    settings.ASSISTANT_END_USER_LIMITS = {}
+    spend(cast, 3_000_000)
+    for path in (f"/admin/assistant/tenant/{cast.acme.pk}/spend/", f"/admin/spend/?tenant={cast.acme.pk}"):
+        fields = root.get(path).context["form"].fields
+        shown = {name: field.widget.attrs.get("placeholder") for name, field in fields.items()}
+        assert (shown["tenant_messages_per_day"], shown["tenant_runs"]) == ("1,500", "100")
+        assert (shown["tenant_cost_per_day"], shown["end_user_runs"]) == ("no limit", "as a member")
+        assert fields["tenant_cost_per_month"].help_text == "USD 3.00 of 10.00 used now"
+        assert fields["tenant_messages_per_day"].help_text == "1 of 1,500 used now"

@@ -15,6 +15,7 @@ from assistant.contrib.end_users.models import EndUser
 from assistant.contrib.end_users.services.tokens import save_end_user
 from assistant.contrib.invitations.invitations import InvitationRefused, invite
 from assistant.contrib.invitations.models import Invitation
+from assistant.contrib.panel.services.custom_roles import PermissionLacking, set_custom_roles
 from assistant.models import (
     ApiKey,
     AuditEntry,
@@ -26,7 +27,6 @@ from assistant.models import (
     ToolSetting,
 )
 from assistant.models.people import PERMISSIONS
-from assistant.services.tenancy.custom_roles import PermissionLacking, set_custom_roles
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
 from tests.contrib.panel.home.test_home import run_of
@@ -162,7 +162,9 @@ def test_a_holder_of_prompts_writes_and_publishes(cast: Cast) -> None:
 
 
 def new_key(cast: Cast, client: Client, user: User) -> Any:
-    nonce = client.get("/admin/assistant/apikey/add/").context["adminform"].form["once"].initial
+    nonce = (
+        client.get("/admin/assistant/apikey/add/", {"tenant": cast.acme.pk}).context["adminform"].form["once"].initial
+    )
     form = {"tenant": cast.acme.pk, "user": user.pk, "name": "k", "scopes": ["read"], "once": nonce}
     return client.post("/admin/assistant/apikey/add/", form)
 

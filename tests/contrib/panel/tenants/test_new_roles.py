@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from assistant.contrib.panel.services.custom_roles import PermissionLacking, make_role
 from assistant.models import AuditEntry, CustomRole
-from assistant.services.tenancy.custom_roles import PermissionLacking, make_role
 from assistant.services.tenancy.permissions import Permitted, permitted_tenants
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_custom_roles import holder

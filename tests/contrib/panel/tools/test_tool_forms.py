@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from assistant.admin.tool_settings_form import fields_of
+from assistant.contrib.panel.admin.tools.declared_settings import fields_of
 from assistant.models import AuditEntry, Provider, ToolSetting
 from assistant.toolkit import ToolContext, tool
 from tests.base import Cast

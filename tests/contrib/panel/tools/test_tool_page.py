@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import timedelta
+from typing import Literal
 
 import pytest
 from django.db import connection
@@ -15,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from assistant.contrib.panel.admin.tools.parameters import parameters_of
 from assistant.contrib.panel.reports.tool_use import percentile
 from assistant.core.values.limits import Limits
 from assistant.models import (
@@ -31,9 +33,11 @@ from assistant.models import (
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from assistant.toolkit import Registry, ToolContext, tool
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
+from tests.contrib.panel.tenants.test_custom_roles import holder
 from tests.factories import make_assistant, make_tenant, switch_tool
 
 PAGE = "/admin/assistant/toolsetting/tool/get_customer/"
@@ -198,7 +202,7 @@ def test_the_page_makes_no_more_queries_for_many_tenants(root: Client, cast: Cas
         switch_tool(tenant, TOOL, "ask", assistant=make_assistant(tenant))
         switch_tool(tenant, TOOL, "on")
         call(cast, tenant, number, status="ok", duration_ms=5)
-    assert count() == few <= 16
+    assert count() == few <= 20
 
 
 def simulated(client: Client, **given: str) -> dict[str, str]:
@@ -279,3 +283,107 @@ def test_another_tenants_key_is_not_used(amys: Client, cast: Cast) -> None:
 def test_a_simulation_follows_the_off_switch_for_everyone(root: Client, cast: Cast) -> None:
     ToolBlock.objects.create(tool="calculate", reason="Wrong sums")
     assert simulated(root)["calculate"] == "off: Off in the whole deployment: Wrong sums."
+
+
+def test_the_page_names_the_parameters_in_words(root: Client, cast: Cast) -> None:
+    @tool(enabled_by_default=True)
+    def find(status: Literal["open", "paid"], ids: list[int], limit: int = 5, note: str | None = None) -> str:
+        """Find.
+
+        Args:
+            ids: the numbers of the orders.
+        """
+        return status
+
+    with catalogue.using(Registry([find])):
+        found = root.get(PAGE.replace(TOOL, "find")).context["parameters"]
+    assert [(one.name, one.kind, one.is_required, one.default) for one in found] == [
+        ("status", "one of open, paid", True, ""),
+        ("ids", "list of: whole number", True, ""),
+        ("limit", "whole number", False, "5"),
+        ("note", "text", False, ""),
+    ]
+    assert found[1].description == "the numbers of the orders."
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{}, {"properties": []}, {"properties": {"a": 1}, "required": 5}, {"properties": {"a": {"type": ["x", None]}}}],
+)
+def test_a_schema_of_any_shape_is_shown(schema: dict[str, object]) -> None:
+    assert len(parameters_of(schema)) <= 1
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    schema = {
+        "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}},
+        "properties": {"a": {"$ref": "#/$defs/a"}},
+    }
+    assert parameters_of(schema)[0].kind == "list of: lists"
+
+
+def test_days_count_calls_and_failures(root: Client, cast: Cast) -> None:
+    call(cast, cast.acme, 1, status="ok")
+    call(cast, cast.acme, 2, status="error")
+    call(cast, cast.globex, 3, status="refused")
+    days = root.get(PAGE).context["call_days"]
+    assert len(days) == 30
+    assert (days[-1].calls, days[-1].failed, days[-1].refused) == (3, 1, 1)
+    assert sum(day.calls for day in days[:-1]) == 0
+
+
+def test_the_last_failures_lead_to_their_calls(root: Client, amys: Client, cast: Cast) -> None:
+    call(cast, cast.acme, 1, status="error", error="The shop is closed.")
+    call(cast, cast.acme, 2, status="ok")
+    call(cast, cast.globex, 3, status="refused", rule="Off for the tenant.")
+    page = root.get(PAGE)
+    assert [row.status for row, _rule, _error in page.context["failures"]] == ["refused", "error"]
+    failed = ToolCall.objects.get(call_id="c1")
+    assert f"/admin/assistant/toolcall/{failed.pk}/change/" in page.content.decode()
+    assert "The shop is closed." in page.content.decode()
+    own = amys.get(PAGE).context["failures"]
+    assert [row.pk for row, _rule, _error in own] == [failed.pk]
+
+
+@pytest.mark.parametrize("reading", ["reason", "off"])
+def test_errors_of_conversations_that_are_restricted_are_not_shown(reading: str, root: Client, cast: Cast) -> None:
+    run = say_something(cast, tool=TOOL)
+    ToolCall.objects.filter(run=run).update(status="error", error="Card 4711 is blocked.")
+    assert "4711" in root.get(PAGE).content.decode()
+    Tenant.objects.filter(pk=cast.acme.pk).update(chat_reading=reading)
+    assert "4711" not in root.get(PAGE).content.decode()
+
+
+def test_a_role_for_tools_alone_sees_neither_who_waits_nor_what_failed(cast: Cast) -> None:
+    run = say_something(cast, tool=TOOL)
+    ToolCall.objects.filter(run=run).update(status="error")
+    page = holder(cast, "tools").get(PAGE)
+    assert list(page.context["failures"]) == []
+    assert list(page.context["waiting"]) == []
+
+
+def test_changes_of_the_tool_are_those_of_the_tenants_shown(root: Client, amys: Client, cast: Cast) -> None:
+    actor = cast.root
+    for tenant in (cast.acme, cast.globex):
+        set_switches(actor=actor, targets=[Target(tenant.pk, None, TOOL)], policy="ask")
+    set_switches(actor=actor, targets=[Target(cast.acme.pk, None, "find_orders")], policy="ask")
+    found = root.get(PAGE).context["changes"]
+    assert {entry.tenant for entry, _title, _change in found} == {cast.acme, cast.globex}
+    assert {entry.target for entry, _title, _change in found} == {TOOL}
+    assert [entry.tenant for entry, _title, _change in amys.get(PAGE).context["changes"]] == [cast.acme]
+
+
+def test_the_page_makes_no_more_queries_for_many_failures(root: Client, cast: Cast) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            root.get(PAGE)
+        return len(queries)
+
+    call(cast, cast.acme, 1, status="error")
+    root.get(PAGE)
+    few = count()
+    for number in range(2, 12):
+        call(cast, cast.globex, number, status="error")
+    for _ in range(5):
+        make_tenant()
+    assert count() == few <= 22

@@ -60,7 +60,7 @@ def test_the_documents_lines_are_enough(tmp_path: Path) -> None:
     for_settings, for_urls = (
         "".join(code for name, code in lines if name == wanted) for wanted in ("settings", "urls")
     )
-    assert [name for name, _ in lines] == ["settings", "urls"] * 2
+    assert [name for name, _ in lines] == ["settings", *["settings", "urls"] * 2]
     email = re.search(r'`(ACCOUNT_USER_MODEL_USERNAME_FIELD = "email")`', text)
     assert email is not None
     (tmp_path / "mysite_settings.py").write_text(

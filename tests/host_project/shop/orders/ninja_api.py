@@ -1,6 +1,7 @@
 """The shop's API of django-ninja: its middleware would set `request.company`."""
 
 import uuid
+from datetime import date
 from decimal import Decimal
 
 from django.shortcuts import get_object_or_404
@@ -29,6 +30,10 @@ class OrderIn(Schema):
     total: Decimal
 
 
+class PlanIn(Schema):
+    due_on: date | None
+
+
 @api.get("/orders", response=list[OrderOut], operation_id="orders")
 def orders(request, status: str | None = None):
     """The company's orders."""
@@ -46,6 +51,14 @@ def make_order(request, data: OrderIn):
     """Make an order."""
     placed_at = "2031-02-01T10:00:00Z"
     return Order.objects.create(company=request.company, placed_at=placed_at, **data.dict())
+
+
+@api.patch("/orders/{order_id}", response=OrderOut, operation_id="plan_order")
+def plan_order(request, order_id: uuid.UUID, data: PlanIn):
+    order = get_object_or_404(Order, company=request.company, pk=order_id)
+    order.due_on = data.due_on
+    order.save()
+    return order
 
 
 @api.delete("/orders/{order_id}", operation_id="delete_order")

@@ -21,6 +21,12 @@ from orders.models import Order
 from orders.tests import ShopTests
 
 
+def posted(schema):
+    """An operation whose body has one value."""
+    body = {"type": "object", "properties": {"value": schema}}
+    return {"requestBody": {"content": {"application/json": {"schema": body}}}}
+
+
 def with_company(request, context):
     request.was_set = True
 
@@ -113,6 +119,32 @@ class WritingTests(DocumentTests):
         query = {"parameters": [{"name": "page", "in": "query", **kinds}]}
         (operation,) = operations_of({"paths": {"/orders": {"get": query}}})
         self.assertEqual(operation.parameters["properties"]["page"], {"type": "integer"})
+
+    def test_a_number_may_be_sent_as_text_where_the_document_says_so(self):
+        for schema in ({"anyOf": [{"type": "number"}, {"type": "string"}]}, {"type": ["number", "string"]}):
+            (operation,) = operations_of({"paths": {"/orders": {"post": posted(schema)}}})
+            kinds = [option["type"] for option in operation.parameters["properties"]["value"]["anyOf"]]
+            self.assertEqual(kinds, ["number", "string"])
+
+    def test_a_field_that_may_be_null_is_cleared_by_null(self):
+        date = {"type": "string", "format": "date"}
+        ways = (
+            {"anyOf": [date, {"type": "null"}]},
+            {**date, "nullable": True},
+            {**date, "type": ["string", "null"]},
+            {"oneOf": [{"enum": ["a"], "type": "string"}, {"enum": [None]}]},
+        )
+        for schema in ways:
+            (operation,) = operations_of({"paths": {"/orders": {"patch": posted(schema)}}})
+            options = operation.parameters["properties"]["value"]["anyOf"]
+            self.assertEqual([option["type"] for option in options], ["string", "null"])
+
+    def test_null_reaches_the_view(self):
+        order = self.acme.rows["Order"][2]
+        self.call_of("plan_order", {"order_id": str(order.pk), "due_on": "2031-05-01"})
+        self.assertEqual(str(Order.objects.get(pk=order.pk).due_on), "2031-05-01")
+        self.call_of("plan_order", {"order_id": str(order.pk), "due_on": None})
+        self.assertIsNone(Order.objects.get(pk=order.pk).due_on)
 
     def test_what_a_view_does_to_another_companys_row_is_not_kept(self):
         foreign = self.globex.rows["Order"][1]

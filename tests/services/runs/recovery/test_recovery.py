@@ -63,21 +63,6 @@ async def test_a_killed_process_loses_at_most_a_second(
     assert (await Message.objects.aget(is_partial=True)).content == "Once upon a time"
 
 
-async def test_every_word_that_a_client_has_seen_is_kept(
-    cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
-    gate = fake_provider.gate()
-    fake_provider.reply(chunks=["every", " word", gate])
-    with serve() as doomed:
-        async with open_socket(doomed.url, user=cast.alice) as socket:
-            await socket.start("Tell me")
-            await socket.until(lambda frame: text_of(socket.frames) == "every word")
-            doomed.kill()
-    with serve(env=ENDING):
-        await until(lambda: Run.objects.filter(status=Run.Status.INTERRUPTED).exists(), RECOVERY)
-    assert (await Message.objects.aget(role="assistant")).content == "every word"
-
-
 async def test_a_process_killed_during_a_tool_call_leaves_valid_history(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

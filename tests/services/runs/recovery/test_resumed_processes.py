@@ -29,6 +29,7 @@ async def test_a_client_that_attaches_gets_the_rest_of_a_killed_processs_run(
             started = await socket.start("Tell me")
             await socket.until_type("TEXT_MESSAGE_CONTENT")
             seen = max(map(seq_of, socket.frames))
+            await until(lambda: "Once upon" in str(Run.objects.get().partial))
             doomed.kill()
     with serve() as heir:
         async with open_socket(heir.url, user=cast.alice) as socket:

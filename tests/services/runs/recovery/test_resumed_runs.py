@@ -28,7 +28,7 @@ from assistant.services.runs import manager
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.recovery import dead_runs
-from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
+from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS, read_dead_run
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.contrib.sub_agents.delegation import let_ask
@@ -232,7 +232,7 @@ async def test_the_engine_can_resume_a_run_that_it_has_claimed(
     fake_provider.reply("Once upon a time.")
     await left(cast, heir, TEXT)
     (dead,) = await sync_to_async(dead_runs.take_over_dead_runs)(owner=heir.runs.owner)
-    assert await heir.runs.resume_run(dead)
+    assert await heir.runs._recovery.resume(await read_dead_run(dead, heir.runs.log))
     await heir.runs.ended(pk=dead.key.pk)
     assert (await Run.objects.aget()).status == Run.Status.FINISHED
 

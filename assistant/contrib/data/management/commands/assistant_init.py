@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess  # nosec B404
 import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from django.apps import apps
@@ -32,6 +34,9 @@ from assistant.management.operator import OperatorCommand
 _SECONDS = 300
 _CHOOSE_MODEL = "export OPENAI_API_KEY=... OPENAI_MODEL=... (or another model: docs/try-it.md)"
 _SERVER_OPTIONS = "--http assistant.asgi.request_heads:BoundedHeads --ws websockets-sansio --ws-max-size 327680"
+# What the options of uvicorn need; the extra `server` brings them.
+_SERVER_PACKAGES = ("uvicorn", "httptools", "websockets")
+_OTHER_SERVERS = {"daphne": "daphne -p 8000", "hypercorn": "hypercorn --bind 127.0.0.1:8000"}
 
 
 class Command(OperatorCommand):
@@ -115,7 +120,7 @@ class Command(OperatorCommand):
         steps = ["python manage.py migrate", "python manage.py assistant_sync_tenants", _CHOOSE_MODEL]
         if project.asgi_file is not None:
             module = ".".join(project.asgi_file.relative_to(project.folder).with_suffix("").parts)
-            steps.append(f"uvicorn {module}:{project.asgi_name} {_SERVER_OPTIONS}")
+            steps += _starting(f"{module}:{project.asgi_name}")
         steps.append(f"sign in at http://127.0.0.1:8000/{project.mount} and ask")
         self.stdout.write("\n  ".join(["Next:", *steps]))
 
@@ -181,6 +186,18 @@ class Command(OperatorCommand):
             return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
         except EOFError:
             return False
+
+
+def _starting(application: str) -> Iterator[str]:
+    """Yield the commands that serve an ASGI application, by a server that is installed if there is one."""
+    is_complete = all(map(find_spec, _SERVER_PACKAGES))
+    other = next((command for package, command in _OTHER_SERVERS.items() if find_spec(package)), "")
+    if other and not is_complete:
+        yield f"{other} {application} (on a public site uvicorn, which bounds what it reads: docs/production.md)"
+        return
+    if not is_complete:
+        yield 'pip install "tenant-assistant[server]"'
+    yield f"uvicorn {application} {_SERVER_OPTIONS}"
 
 
 def _problem_of(project: Project) -> str:

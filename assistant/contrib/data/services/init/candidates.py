@@ -10,6 +10,7 @@ from typing import Any, Literal
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
+from django.utils.functional import cached_property
 
 _STRONG = re.compile(r"^(tenant|organi[sz]ation|workspace|company|account|team|client)$", re.IGNORECASE)
 _WEAK = re.compile(
@@ -19,7 +20,7 @@ _WEAK = re.compile(
 )
 _MEMBER = re.compile(r"member|seat|staff|employ|user|role|profile|participa", re.IGNORECASE)
 _ROLE = re.compile(r"role|level|position|kind|type", re.IGNORECASE)
-_ADMIN_FLAG = re.compile(r"^is_(admin|manager|owner|administrator|staff_admin)$")
+_ADMIN_FLAG = re.compile(r"^(is_(\w+_)?)?(admin|manager|owner|administrator)$")
 MAX_COUNTED = 6
 
 
@@ -157,10 +158,22 @@ def role_field(model: Any) -> Any | None:
     return next(iter(sorted(named, key=lambda field: "role" not in field.name)), None)
 
 
-def admin_flag(model: Any) -> Any | None:
-    """Return the boolean of a membership that says that somebody manages the tenant."""
-    flags = [field for field in model._meta.concrete_fields if isinstance(field, models.BooleanField)]
-    return next((field for field in flags if _ADMIN_FLAG.match(field.name)), None)
+def admin_flag(model: Any) -> str:
+    """Return the name of the boolean or property of a membership that says that somebody manages the tenant, or ""."""
+    fields = [field.name for field in model._meta.concrete_fields if isinstance(field, models.BooleanField)]
+    properties = [
+        name
+        for base in model.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, property | cached_property) and name.startswith("is_")
+    ]
+    return next((name for name in (*fields, *properties) if _ADMIN_FLAG.match(name)), "")
+
+
+def owner_field(tenant: Any) -> str:
+    """Return the name of the tenant's foreign key to the user who owns it, or ""."""
+    people = (field.name for field in _keys(tenant) if field.related_model is get_user_model())
+    return next((name for name in people if name in ("owner", "admin", "administrator", "manager")), "")
 
 
 def _unique_pairs(model: Any) -> Iterator[tuple[str, ...]]:

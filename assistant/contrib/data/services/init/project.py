@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,6 +21,8 @@ from django.urls.resolvers import LocalePrefixPattern, RoutePattern
 
 from assistant import optional_apps
 
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+_NAMES = ("SITE_NAME", "PROJECT_NAME", "APP_NAME", "PRODUCT_NAME", "WAGTAIL_SITE_NAME")
 _THEMES = ("unfold", "jazzmin", "grappelli", "suit", "jet", "admin_interface", "baton", "daisy")
 
 
@@ -32,6 +36,7 @@ class Project:
         asgi_file: the file with the ASGI application; None if there is none.
         asgi_name: the name of the application in it.
         has_language_prefixes: whether addresses begin with a language (`i18n_patterns`).
+        prefixes_default_language: whether those of the default language do; Django asks the first `i18n_patterns`.
         has_admin: whether Django's admin is installed and mounted.
     """
 
@@ -42,12 +47,16 @@ class Project:
     asgi_name: str
     mount: str
     has_language_prefixes: bool
+    prefixes_default_language: bool
     has_admin: bool
 
     @property
     def name(self) -> str:
-        """What the project is called in texts."""
-        return self.folder.name.replace("_", " ").replace("-", " ").strip().title()
+        """What the project is called in texts: by its settings, else by `pyproject.toml`, else by its folder."""
+        if named := next((text for name in _NAMES if isinstance(text := getattr(settings, name, None), str)), ""):
+            return named
+        words = re.split(r"[\W_]+", _packaged_name(self.folder) or self.folder.name)
+        return " ".join(word for word in words if word).title()
 
 
 class CannotRead(Exception):
@@ -67,6 +76,7 @@ def read_project() -> Project:
     folder = _folder(settings_module)
     asgi_file, asgi_name = _asgi(urls_file)
     patterns = get_resolver().url_patterns
+    prefixes = [one.pattern for one in patterns if isinstance(one.pattern, LocalePrefixPattern)]
     return Project(
         folder=folder,
         settings_file=_assigning_file(settings_module, "INSTALLED_APPS", folder) or settings_module,
@@ -74,7 +84,8 @@ def read_project() -> Project:
         asgi_file=asgi_file,
         asgi_name=asgi_name,
         mount=_free_mount(patterns),
-        has_language_prefixes=any(isinstance(one.pattern, LocalePrefixPattern) for one in patterns),
+        has_language_prefixes=bool(prefixes),
+        prefixes_default_language=all(one.prefix_default_language for one in prefixes),
         has_admin=_has_admin(),
     )
 
@@ -150,6 +161,31 @@ def needs_sign_in_page() -> bool:
         return True
     # A route for everything, such as a CMS's, is no page for signing in.
     return not any(str(one.pattern).startswith("accounts/") for one in get_resolver().url_patterns)
+
+
+def _packaged_name(folder: Path) -> str:
+    """Return the name that `pyproject.toml` gives, beside `manage.py` or a folder above it; "" if none does."""
+    for file in (folder / "pyproject.toml", folder.parent / "pyproject.toml"):
+        try:
+            return str(tomllib.loads(file.read_text(encoding="utf-8"))["project"]["name"])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return ""
+
+
+def named_apps(settings_text: str) -> set[str]:
+    """Return the texts in a settings module's statements about lists of apps (`INSTALLED_APPS`, `LOCAL_APPS`, ...).
+
+    Elsewhere the name of an app may be a word of the project's, such as a role "assistant".
+    """
+    statements = (node for node in ast.walk(ast.parse(settings_text)) if isinstance(node, _SIMPLE))
+    return {
+        node.value
+        for statement in statements
+        if any(isinstance(node, ast.Name) and node.id.endswith("APPS") for node in ast.walk(statement))
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def _file_of(module: str) -> Path | None:

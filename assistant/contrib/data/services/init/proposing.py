@@ -15,6 +15,7 @@ from assistant.contrib.data.services.init.exposures import Proposal, Proposed, p
 from assistant.contrib.data.services.init.project import (
     Project,
     celery_broker,
+    named_apps,
     needs_sign_in_page,
     own_models,
     uses_sqlite_without_immediate,
@@ -72,7 +73,8 @@ def plan_for(project: Project, candidate: Candidate, record: Record | None) -> P
     if not described:
         # A project with a broker in Redis has several processes, which share the assistant's events there too.
         wanted = (*_APPS, "assistant.contrib.redis") if celery_broker() else _APPS
-        names = [name for name in wanted if f'"{name}"' not in settings_text and f"'{name}'" not in settings_text]
+        there = named_apps(settings_text)
+        names = [name for name in wanted if name not in there]
         if not project.has_admin and "assistant.contrib.panel" in names:
             names.remove("assistant.contrib.panel")
         if not apps.is_installed("django.contrib.admin") or f'"{_ADMIN}"' in _block_text(record, project):

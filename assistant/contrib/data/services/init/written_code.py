@@ -10,12 +10,19 @@ from django.db import models
 from django.utils.translation import override
 
 from assistant.contrib.data.exposing import Exposure
-from assistant.contrib.data.services.init.candidates import Candidate, Members, admin_flag, role_field
+from assistant.contrib.data.services.init.candidates import (
+    Candidate,
+    Members,
+    admin_flag,
+    owner_field,
+    role_field,
+)
 from assistant.contrib.data.services.init.exposures import Proposed
 from assistant.contrib.data.services.init.project import Project, celery_broker
 from assistant.contrib.data.services.managers import usable_manager
 from assistant.contrib.data.services.plans import plan_of
 
+EVERYBODY = '"member"'
 BEGIN = "# Written by `manage.py assistant_init`, which takes it back with --undo."
 _SLUGS = ("slug", "subdomain", "schema_name", "code", "domain")
 _NAMES = ("name", "company", "company_name", "title", "display_name", "legal_name", "label")
@@ -50,11 +57,12 @@ def urls_block(project: Project) -> str:
     if not project.has_language_prefixes:
         added = [f'urlpatterns = [path("{mount}", include("assistant.urls")), *urlpatterns]']
     else:
+        unprefixed = "" if project.prefixes_default_language else ", prefix_default_language=False"
         imports.insert(0, "from django.conf.urls.i18n import i18n_patterns")
         added = [
             "urlpatterns = [",
             f'    path("{mount}", include("assistant.api_urls")),',
-            f'    *i18n_patterns(path("{mount}", include("assistant.page_urls"))),',
+            f'    *i18n_patterns(path("{mount}", include("assistant.page_urls")){unprefixed}),',
             "    *urlpatterns,",
             "]",
         ]
@@ -144,7 +152,7 @@ def _host_lines(
     yield from ("", "    def values(self, row):", "        return TenantValues(")
     yield from (f"            {part}," for part in _value_parts(candidate.model))
     yield "        )"
-    yield from ("", "    def members(self, row):", *_member_lines(members))
+    yield from ("", "    def members(self, row):", *_member_lines(candidate))
     if members is not None and members.kind != "many" and _keys_to(members.model, candidate.model) > 1:
         yield from ("", "    def tenant_of(self, membership):", f"        return membership.{members.tenant_field}")
     name = _name_expression(candidate.model)
@@ -156,21 +164,25 @@ def _host_lines(
     yield "            ToolSetting.objects.create(tenant=tenant, tool=name)"
 
 
-def _member_lines(members: Members | None) -> Iterator[str]:
+def _member_lines(candidate: Candidate) -> Iterator[str]:
+    members = candidate.members
+    role = role_expression(candidate)
     if members is None:
         yield "        return []"
         return
+    if role == EVERYBODY:
+        yield '        # Nothing in these models says who is "admin" or "owner": say it here.'
     if members.kind == "many":
         people = f"row.{members.user_field}.all()"
         if members.tenant_field:
             people = f"get_user_model().{usable_manager(get_user_model())}.filter({members.tenant_field}=row)"
         yield f"        for user in {people}:"
-        yield '            yield user, "member"'
+        yield f"            yield user, {role}"
         return
     if members.kind == "user":
         query = f"get_user_model().{usable_manager(members.model)}.filter({members.tenant_field}=row)"
         yield f"        for user in {query}:"
-        yield f"            yield user, {_role('user', members.model)}"
+        yield f"            yield user, {role}"
         return
     active = next((name for name in _ACTIVE if _has(members.model, name, models.BooleanField)), "")
     conditions = f"{members.tenant_field}=row" + (f", {active}=True" if active else "")
@@ -180,15 +192,29 @@ def _member_lines(members: Members | None) -> Iterator[str]:
     if is_optional:
         yield f"            if membership.{members.user_field} is None:"
         yield "                continue"
-    yield f"            yield membership.{members.user_field}, {_role('membership', members.model)}"
+    yield f"            yield membership.{members.user_field}, {role}"
 
 
-def _role(name: str, model: Any) -> str:
-    if (flag := admin_flag(model)) is not None:
-        return f'"admin" if {name}.{flag.name} else "member"'
+def role_expression(candidate: Candidate) -> str:
+    """Return the Python for the role of one of a tenant's people; `EVERYBODY` where nothing of the models tells it."""
+    members = candidate.members
+    if members is None:
+        return EVERYBODY
+    name = "membership" if members.kind == "rows" else "user"
+    model = get_user_model() if members.kind == "many" else members.model
+    told = EVERYBODY if members.kind == "many" else _told_role(name, model)
+    if told == EVERYBODY and (owner := owner_field(candidate.model)):
+        key = f"membership.{members.user_field}_id" if members.kind == "rows" else "user.pk"
+        return f'"owner" if {key} == row.{owner}_id else "member"'
+    return told
+
+
+def _told_role(name: str, model: Any) -> str:
+    if flag := admin_flag(model):
+        return f'"{"owner" if flag.endswith("owner") else "admin"}" if {name}.{flag} else "member"'
     field = role_field(model)
     if field is None:
-        return '"member"'
+        return EVERYBODY
     roles: dict[Any, str] = {}
     for value, label in field.flatchoices:
         text = f"{value} {label}".lower()
@@ -197,7 +223,7 @@ def _role(name: str, model: Any) -> str:
         elif "admin" in text or "manager" in text:
             roles[value] = "admin"
     if not roles:
-        return '"member"'
+        return EVERYBODY
     pairs = ", ".join(f"{_literal(value)}: {_literal(role)}" for value, role in roles.items())
     return f'{{{pairs}}}.get({name}.{field.name}, "member")'
 

@@ -51,8 +51,10 @@ class Command(OperatorCommand):
             self.stdout.write("".join(difflib.unified_diff(*lines, str(one.path), str(one.path))))
             for number in one.rest:
                 self.stdout.write(f"By hand: {one.path}, line {number} of what is left: names the assistant")
-        self.stdout.write("By hand: modules of yours that import the assistant, variables of its environment, and")
-        self.stdout.write("what is in Redis, in backups, and in the configuration of a proxy.")
+        for path in uninstalling.importing_modules([one.path for one in edited]):
+            self.stdout.write(f"Yours, and left as it is: {path}, which imports the assistant")
+        self.stdout.write("By hand: other modules of yours that import the assistant, variables of its environment,")
+        self.stdout.write("and what is in Redis, in backups, and in the configuration of a proxy.")
         return edited
 
     def _is_agreed(self) -> bool:

@@ -1,66 +1,113 @@
-/* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md. */
-
-import { direction, gettext, language } from "./js/i18n.js";
-import { isEmpty } from "./js/shared.js";
-import { Conversation } from "./widget/conversation.js";
-import { icon, make } from "./widget/elements.js";
-import { WidgetConnection } from "./widget/connection.js";
-import { showLogo } from "./widget/media.js";
-import { Panel } from "./widget/panel.js";
-import { sheet } from "./widget/style.js";
+/* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md.
+ *
+ * This file is its button alone. What the button opens is fetched when it is needed. */
 
 const HOME = new URL(import.meta.url).origin;
+const ICONS = { open: "M6 6l12 12M18 6L6 18", closed: "M4 5.5h16v11H11l-5 4v-4H4z" };
+// On these windows the panel covers the page, which the visitor has just gone to.
+const COVERS = "(max-width: 480px)";
+
+// Sizes are in pixels, because pages redefine rem. `all: initial` keeps the page's own styles out.
+const TEXT = `
+:host{display:block !important;opacity:1 !important}
+:host(:not([inline])){all:initial !important}
+:host([hidden]){display:none !important}
+:host([inline]){height:544px}
+.root{
+all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,sans-serif;
+--paper:light-dark(#fff,#1c1b19);--ink:light-dark(#24211d,#ece8e0);
+--accent:light-dark(var(--tenant-assistant-accent,var(--brand-light,#0f6b5c)),var(--tenant-assistant-accent-dark,var(--brand-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h))));
+--fill:light-dark(var(--brand-fill-light,var(--accent)),var(--brand-fill-dark,var(--accent)));
+--on-accent:light-dark(var(--tenant-assistant-on-accent,var(--brand-on-light,#fff)),var(--tenant-assistant-on-accent-dark,var(--brand-on-dark,#10211d)));
+--danger:light-dark(#b3261e,#f2938b)
+}
+:host([theme="light"]) .root{color-scheme:light}
+:host([theme="dark"]) .root{color-scheme:dark}
+:host(:not([inline])) .root{display:block;position:fixed;inset:var(--tenant-assistant-inset,auto calc(16px + var(--place)*72px) 16px auto);z-index:2147483000}
+:host([inline]) .root{display:grid;height:100%;min-height:320px}
+.launcher{position:relative;display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--fill);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%);font:inherit;cursor:pointer}
+.launcher:hover{background:color-mix(in srgb,var(--fill) 88%,#000)}
+.launcher:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+.launcher svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
+.rings{outline:4px solid color-mix(in srgb,var(--accent) 45%,transparent)}
+:is(.rings,.news)::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
+@media print{:host(:not([inline])){display:none !important}}
+`;
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(TEXT);
 
 /** The widgets that open from a button, one at a time. */
 const floating = () => [...document.querySelectorAll("tenant-assistant:not([inline])")];
 
-const AI_NOTICE = gettext("You are talking with an AI, not with a person. Its answers are generated and can be wrong.");
+/** What a widget keeps its state under: its attributes, and its number among those on the page that have the same. */
+function keyOf(widget) {
+  const whose = (one) => ["server", "token-url", "assistant"].map((name) => one.getAttribute(name) ?? "").join(" ");
+  const place = [...document.querySelectorAll("tenant-assistant")].filter((one) => whose(one) === whose(widget)).indexOf(widget);
+  return `tenant-assistant:${whose(widget)}${place > 0 ? ` ${place + 1}` : ""}`;
+}
+
+function icon(path) {
+  const [svg, drawn] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  drawn.setAttribute("d", path);
+  svg.append(drawn);
+  return svg;
+}
 
 class TenantAssistant extends HTMLElement {
-  #panel = null;
-  #connection = null;
+  #place = null;
   #launcher = null;
-  #conversation = null;
-  #notices = {}; // what shows each, by name
-  #scripts = {};
-  #parts = null; // ends what optional apps have added to the message box
+  #isOpen = false;
+  #isNamed = false; // in the visitor's language, when the page has time for it
+  #loaded = null; // a promise of the panel
+  #panel = null;
+  #events = null;
+  #key = ""; // in the tab's storage
 
   connectedCallback() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet];
-    this.#panel = new Panel({
-      send: (text, files) => this.#conversation?.sendText(text, files) ?? false,
-      stop: () => this.#conversation?.stop(),
-      fresh: () => this.#begin(null),
-      close: () => this.close(),
-    });
-    const place = make("div.root", { lang: language, dir: direction }, this.#panel.element);
-    root.replaceChildren(place);
-    if (this.getAttribute("name")) this.#panel.name = this.getAttribute("name");
+    this.#place = document.createElement("div");
+    this.#place.className = "root";
+    root.replaceChildren(this.#place);
+    this.#events = new AbortController();
+    this.#key = keyOf(this);
+    addEventListener("pagehide", () => this.#leave(), { signal: this.#events.signal });
+    const kept = this.#kept;
+    this.#dress(kept.colours);
     if (this.hasAttribute("inline")) {
-      this.#panel.element.querySelector(".close").hidden = true;
-      this.#panel.element.setAttribute("role", "region");
-      this.#connect();
+      this.#load();
       return;
     }
-    this.#launcher = make("button.launcher", { type: "button", onclick: () => this.toggle() });
-    place.append(this.#launcher);
-    place.style.setProperty("--place", floating().indexOf(this));
+    this.#launcher = document.createElement("button");
+    this.#launcher.className = "launcher";
+    this.#launcher.type = "button";
+    this.#launcher.addEventListener("click", () => this.toggle());
+    for (const kind of ["pointerenter", "focus"]) this.#launcher.addEventListener(kind, () => import("./widget/whole.js"), { once: true });
+    this.#place.append(this.#launcher);
+    this.#place.style.setProperty("--place", floating().indexOf(this));
+    this.#launcher.classList.toggle("news", Boolean(kept.hasNews));
     this.#show(false);
-    this.#panel.element.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
+    if (kept.isOpen && !matchMedia(COVERS).matches) this.#open(false);
+    else if (kept.isAwaited) this.#load();
+    else
+      (globalThis.requestIdleCallback ?? setTimeout)(() => {
+        this.#isNamed = true;
+        this.#name();
+      });
   }
 
   disconnectedCallback() {
-    this.#panel.remove();
-    this.#connection?.close();
-    this.#connection = this.#conversation = null;
-    this.#notices = {};
-    this.#parts?.abort();
-    this.#parts = null;
+    this.#leave();
+    this.#events.abort();
+    this.#panel?.remove();
+    this.#panel = this.#loaded = this.#launcher = null;
+    this.#isOpen = false;
   }
 
   get isOpen() {
-    return Boolean(this.#panel) && !this.#panel.element.hidden;
+    return this.#isOpen || this.hasAttribute("inline");
   }
 
   toggle() {
@@ -69,147 +116,109 @@ class TenantAssistant extends HTMLElement {
   }
 
   open() {
-    if (this.isOpen) return;
-    for (const other of floating()) other.close();
-    this.#show(true);
-    if (!this.#connection) this.#connect();
-    this.#panel.toEnd();
-    this.#panel.focus();
+    this.#open(true);
   }
 
   close() {
-    if (!this.isOpen || !this.#launcher) return;
+    if (!this.#isOpen) return;
     this.#show(false);
+    this.#keep({ isOpen: false });
+    this.#panel?.close();
     this.#launcher.focus();
   }
 
-  #show(isOpen) {
-    const name = this.getAttribute("name") ?? gettext("the assistant");
-    this.#panel.element.hidden = !isOpen;
-    for (const notice of Object.values(this.#notices)) notice.look();
-    this.#launcher.setAttribute("aria-expanded", String(isOpen));
-    this.#launcher.setAttribute("aria-label", isOpen ? gettext("Close %(name)s", { name }) : gettext("Open %(name)s", { name }));
-    this.#launcher.replaceChildren(icon(isOpen ? "close" : "chat"));
-  }
-
-  #connect() {
-    const tokenUrl = new URL(this.getAttribute("token-url") ?? "", location.href);
-    tokenUrl.searchParams.set("assistant", this.getAttribute("assistant") ?? "");
-    const panel = this.#panel;
-    this.#connection = new WidgetConnection({
-      tokenUrl,
-      server: this.getAttribute("server") || HOME,
-      listener: {
-        opened: ({ assistant, brand = {}, files, notices: scripts = {}, is_member: isMember, composer_parts: parts = [] }) => {
-          this.#connection.files = files;
-          if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
-          if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
-          panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : {}));
-          const notices = assistant.notices ?? {};
-          panel.sayAi(notices[language] || notices.default || brand.ai_notice || AI_NOTICE, brand.ai_notice_place);
-          this.#dress(brand);
-          this.#conversation?.opened();
-          this.#scripts = scripts;
-          if (parts.length && !this.#parts) this.#addParts(parts);
-          for (const name of Object.keys(scripts)) this.#connection.send({ type: name });
-        },
-        received: (event) => (Object.hasOwn(this.#scripts, event.name) && !event.metadata ? this.#showNotice(event.name, event.value) : this.#conversation?.received(event)),
-        changed: (state) => {
-          panel.showState(state);
-          this.#conversation?.changed();
-        },
-      },
-    });
-    this.#begin(this.#stored());
-    this.#connection.connect();
-  }
-
-  /** Let optional apps add to the message box. */
-  async #addParts(given) {
-    const { signal } = (this.#parts = new AbortController());
-    const connection = this.#connection;
-    const { ComposerParts } = await import("./js/composer_parts.js");
-    const absolute = (address) => new URL(address, connection.server).href;
-    const parts = given.map((part) => ({ ...part, script: absolute(part.script), url: absolute(part.url) }));
-    const options = { ...this.#panel.message, headers: () => ({ Authorization: `Bearer ${connection.token}` }) };
-    const added = new ComposerParts(parts, options, signal);
-    connection.added = (text) => added.forwarded(text);
-  }
-
-  /** Show what a notice of an app lists, such as the alarms that ring, and at the button that there is something. */
-  async #showNotice(name, value) {
-    if (!this.#notices[name] && isEmpty(value)) return;
-    const { default: Notice } = await import(new URL(this.#scripts[name], this.#connection.server));
-    const panel = this.#panel;
-    if (!this.#notices[name]) {
-      this.#notices[name] = new Notice({
-        send: (frame) => this.#connection?.send(frame),
-        announce: (text) => panel.announce(text),
-        focus: () => panel.focus(),
-        open: (id) => this.#begin(id),
-        current: () => this.#conversation.id,
-        isShown: () => !panel.element.hidden && !document.hidden,
-      });
-      panel.addNotice(this.#notices[name].element);
+  async #open(takesFocus) {
+    if (this.isOpen) return;
+    for (const other of floating()) other.close();
+    this.#show(true);
+    this.#launcher.classList.remove("news");
+    this.#keep({ isOpen: true, hasNews: false });
+    try {
+      const panel = await this.#load();
+      if (this.#isOpen && panel === this.#panel) panel.open(takesFocus);
+    } catch (error) {
+      console.error(error);
+      this.#loaded = null; // offline: the next press tries again
+      if (this.#launcher) this.#show(false);
     }
-    this.#notices[name].show(value);
-    this.#launcher?.classList.toggle("rings", Object.values(this.#notices).some((notice) => notice.count > 0));
   }
 
-  /** What the host's page greets its visitors with, or the assistant or the tenant does. Its own starters are for members. */
-  #greeting(own, ofBrand, ofAssistant) {
-    const starters = this.#inLanguage("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant[language] ?? ofAssistant.default ?? [];
-    const greeting = this.#inLanguage("greeting") ?? (own[language] || own.default || ofBrand || gettext("How can I help?"));
-    return { greeting, starters: starters.filter(Boolean) };
+  /** Fetch the panel and connect it. */
+  #load() {
+    this.#loaded ??= import("./widget/whole.js").then(({ Whole }) => {
+      if (!this.isConnected) return null;
+      this.#panel ??= new Whole({
+        host: this,
+        place: this.#place,
+        home: HOME,
+        kept: this.#kept,
+        keep: (values) => this.#keep(values),
+        dress: (colours) => {
+          this.#keep({ colours });
+          this.#dress(colours);
+        },
+        news: () => {
+          if (this.isOpen) return;
+          this.#keep({ hasNews: true });
+          this.#launcher.classList.add("news");
+          this.#name();
+        },
+        rings: (isOn) => this.#launcher?.classList.toggle("rings", isOn),
+      });
+      this.#name();
+      return this.#panel;
+    });
+    return this.#loaded;
   }
 
-  /** The attribute in the visitor's language, such as `greeting-de`, else the one for all. */
-  #inLanguage(name) {
-    return this.getAttribute(`${name}-${language}`) ?? this.getAttribute(name);
+  #show(isOpen) {
+    this.#isOpen = isOpen;
+    this.#launcher.setAttribute("aria-expanded", String(isOpen));
+    this.#launcher.replaceChildren(icon(isOpen ? ICONS.open : ICONS.closed));
+    this.#name();
   }
 
-  /** Show the tenant's logo and colours. A colour that the page sets itself comes first. */
-  #dress({ logo, colours }) {
-    const { style } = this.shadowRoot.querySelector(".root");
+  /** Say in the visitor's language what the button does. */
+  async #name() {
+    if (!this.#launcher) return;
+    if (!this.#launcher.ariaLabel) this.#launcher.ariaLabel = this.getAttribute("name") ?? "Assistant";
+    if (!this.#isNamed && !this.#loaded) return;
+    const { direction, gettext, language } = await import("./js/i18n.js");
+    if (!this.#launcher) return;
+    Object.assign(this.#place, { lang: language, dir: direction });
+    const name = this.getAttribute("name") ?? gettext("the assistant");
+    const whole = this.#isOpen ? gettext("Close %(name)s", { name }) : gettext("Open %(name)s", { name });
+    this.#launcher.ariaLabel = this.#launcher.classList.contains("news") ? `${whole}: ${gettext("New answer")}` : whole;
+  }
+
+  /** Show the tenant's colours. A colour that the page sets itself comes first. */
+  #dress(colours) {
+    const { style } = this.#place;
     const isSet = getComputedStyle(this).getPropertyValue("--tenant-assistant-accent").trim();
     for (const theme of colours && !isSet ? ["light", "dark"] : []) {
       style.setProperty(`--brand-${theme}`, colours[theme].accent);
+      style.setProperty(`--brand-fill-${theme}`, colours[theme].fill);
       style.setProperty(`--brand-on-${theme}`, colours[theme].text);
     }
-    if (logo) showLogo(this.#panel.logo, new URL(logo, this.#connection.server));
   }
 
-  #begin(id) {
-    this.#panel.log.replaceChildren();
-    this.#panel.showWelcome();
-    this.#store(id);
-    this.#conversation = new Conversation({
-      connection: this.#connection,
-      panel: this.#panel,
-      id,
-      remember: (thread) => (thread ? this.#store(thread) : this.#begin(null)),
-    });
-    this.#conversation.changed();
+  // What the next page of the site, or of its router, goes on with, until the tab is closed. Messages are on the server only.
+
+  #leave() {
+    if (this.#panel) this.#keep(this.#panel.left());
   }
 
-  // So a conversation continues on the site's next page. Its messages are on the server only.
-
-  get #key() {
-    const whose = ["server", "token-url", "assistant"].map((name) => this.getAttribute(name) ?? "");
-    return `tenant-assistant:${whose.join(" ")}`;
-  }
-
-  #stored() {
+  get #kept() {
     try {
-      return sessionStorage.getItem(this.#key);
+      return JSON.parse(sessionStorage.getItem(this.#key)) ?? {};
     } catch {
-      return null; // without storage the next page starts a new conversation
+      return {}; // without storage the next page begins anew
     }
   }
 
-  #store(id) {
+  #keep(values) {
     try {
-      sessionStorage.setItem(this.#key, id ?? "");
+      sessionStorage.setItem(this.#key, JSON.stringify({ ...this.#kept, ...values }));
     } catch {
       /* no storage, as above */
     }

@@ -24,13 +24,13 @@ from assistant.contrib.evaluations.models.evaluations import UNDER_WAY
 from assistant.contrib.evaluations.services.evaluations.evaluations import draft_of, finish, is_as_expected, member_of
 from assistant.contrib.evaluations.services.evaluations.judge_model import Judge, compare, judge_of
 from assistant.contrib.evaluations.services.evaluations.replayed_run import ReplayedRun, discard_replay, replay
+from assistant.contrib.panel.services.prompt_tests.tool_answers import RecordedCall, ToolAnswers
 from assistant.core.values.messages import Message
 from assistant.models import Job
 from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import Refused, log_failure
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
-from assistant.services.runs.extensions.tool_answers import RecordedCall, ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 

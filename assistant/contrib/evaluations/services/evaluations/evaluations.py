@@ -74,20 +74,7 @@ def make_evaluation(
     except IntegrityError:
         raise EvaluationRefused(_("The assistant has an evaluation of this name.")) from None
     EvaluationCase.objects.bulk_create(
-        [
-            EvaluationCase(
-                tenant_id=assistant.tenant_id,
-                evaluation=evaluation,
-                conversation=question.conversation,
-                position=position,
-                question=question.text,
-                history=list(question.history),
-                recorded=list(question.recorded),
-                expected_tool=question.expected_tool,
-                expected_text=question.expected_text,
-            )
-            for position, question in enumerate(questions[:MAX_QUESTIONS], 1)
-        ]
+        [case_of(evaluation, question, position) for position, question in enumerate(questions[:MAX_QUESTIONS], 1)]
     )
     if actor is not None:
         others = {one.conversation for one in questions if one.conversation and one.conversation.user_id != actor.pk}
@@ -95,6 +82,22 @@ def make_evaluation(
             record_reading(reader=actor, conversation=conversation, reason=f"evaluation {name}")
     _record(evaluation, "evaluation.make", actor, {"questions": min(len(questions), MAX_QUESTIONS)})
     return evaluation
+
+
+def case_of(evaluation: Evaluation, question: Question, position: int) -> EvaluationCase:
+    """Return the unsaved case of a question."""
+    return EvaluationCase(
+        tenant_id=evaluation.tenant_id,
+        evaluation=evaluation,
+        conversation=question.conversation,
+        position=position,
+        question=question.text,
+        history=list(question.history),
+        recorded=list(question.recorded),
+        expected_tool=question.expected_tool,
+        expected_text=question.expected_text,
+        reference=question.reference,
+    )
 
 
 @transaction.atomic

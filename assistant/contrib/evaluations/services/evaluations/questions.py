@@ -33,6 +33,7 @@ class Question:
         history: the messages before it, each with `role` and `content`.
         recorded: each with `name`, `arguments`, `result` and `sources`.
         conversation: where it was asked; None if it was typed in.
+        reference: a right answer in a person's words; "" for none.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Question:
     conversation: Conversation | None = None
     expected_tool: str = ""
     expected_text: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,15 @@ def question_of_run(*, run: Run) -> Question | None:
 def questions_of(*, cases: Iterable[EvaluationCase]) -> list[Question]:
     """Return the questions of another evaluation; the caller leaves out those that may not be read."""
     return [
-        Question(case.question, case.history, case.recorded, case.conversation, case.expected_tool, case.expected_text)
+        Question(
+            case.question,
+            case.history,
+            case.recorded,
+            case.conversation,
+            case.expected_tool,
+            case.expected_text,
+            case.reference,
+        )
         for case in cases
     ]
 

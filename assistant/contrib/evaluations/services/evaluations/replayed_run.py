@@ -14,15 +14,21 @@ from functools import partial
 
 from django.db.models import Sum
 
+from assistant.contrib.openai_api.services.stateless_runs import StatelessInput, open_stateless
+from assistant.contrib.panel.services.prompt_tests.tool_answers import (
+    Answered,
+    AnsweredTools,
+    RecordedCall,
+    ToolAnswers,
+)
 from assistant.core.values.messages import Message as Spoken
 from assistant.models import Conversation, Message, Run, ToolCall, UsageEntry
 from assistant.models.conversations import ToolsInTests
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey
-from assistant.services.runs.extensions.tool_answers import Answered, RecordedCall, ToolAnswers
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.stateless_input import StatelessInput
+from assistant.services.runs.prompt_tests import TestedRun
 from assistant.services.tenancy.members import Member
 
 __all__ = ["RecordedCall", "ReplayedCall", "ReplayedRun", "Spoken", "ToolAnswers", "replay"]
@@ -109,11 +115,10 @@ async def replay(
         new=1,
         question=messages[-1].id,
         thread_id=thread_id,
-        answers=answers,
-        prompt_version_id=prompt_version_id,
+        test=TestedRun(ToolsInTests.REPLAY, AnsweredTools(answers), prompt_version_id),
     )
     runs, began, is_late = get_runs(), time.perf_counter(), False
-    key = (await runs.open_stateless(member=member, assistant_slug=assistant_slug, given=given)).key
+    key = (await open_stateless(member=member, assistant_slug=assistant_slug, given=given)).key
     discard = partial(discard_replay, tenant_id=key.tenant_id, thread_id=key.conversation_id, run_pk=key.pk)
     try:
         async with asyncio.timeout(seconds):

@@ -39,6 +39,7 @@ from assistant.contrib.evaluations.services.hostile_checks.checks import (
 )
 from assistant.contrib.evaluations.services.hostile_checks.shipped import Situation, shipped_cases
 from assistant.contrib.evaluations.services.hostile_checks.verdicts import Verdict, verdict_of
+from assistant.contrib.panel.services.prompt_tests.simulation import Simulation, simulate
 from assistant.core.values.messages import Message
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Job, PromptVersion
@@ -46,7 +47,6 @@ from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import Refused, log_failure
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
-from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.runs.run_configurations import configuration_of
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope

@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from assistant.contrib.evaluations.models import HostileCheck
 from assistant.contrib.evaluations.models.hostile_checks import MAX_OWN_CHECKS
+from assistant.contrib.panel.services.prompt_tests.tool_answers import RecordedCall
 from assistant.models import Assistant
-from assistant.services.runs.extensions.tool_answers import RecordedCall
 from assistant.toolkit import Tool
 
 OWN = "own"

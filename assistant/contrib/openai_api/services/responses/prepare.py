@@ -20,12 +20,12 @@ from assistant.contrib.openai_api.services.responses.input_items import (
 )
 from assistant.contrib.openai_api.services.responses.request import ResponseRequest
 from assistant.contrib.openai_api.services.responses.stored import find_response, messages_before, stored_message
+from assistant.contrib.openai_api.services.stateless_runs import StatelessInput
 from assistant.core.values.messages import Message, without_part
 from assistant.models import Run
 from assistant.services.errors import Refused
 from assistant.services.files.attachments import find_attachment
 from assistant.services.runs.content_parts import REFUSED, InlineFile
-from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.run_input import CallerSettings
 from assistant.services.tenancy.members import Member
 

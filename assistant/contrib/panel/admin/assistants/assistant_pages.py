@@ -18,6 +18,7 @@ from assistant.contrib.panel.admin.assistants.assistant_tabs import AssistantTab
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
+from assistant.contrib.panel.admin.tools.tenant_board import TOOLS_ON_A_PAGE
 from assistant.contrib.panel.reports import assistant_page
 from assistant.contrib.panel.services.assistant_board import board_of_assistants
 from assistant.models import Assistant, Document
@@ -56,8 +57,9 @@ def _tools(request: HttpRequest, assistant: Assistant) -> Context:
     decisions = [(row, row.cells[-1].decision) for row, _of_tenant in rows]
     counts = {policy: sum(decision.policy == policy for _, decision in decisions) for policy in ("on", "ask", "off")}
     order = {"on": 0, "ask": 1, "off": 2}
-    shown = [(row, decision.policy, shown_rule(decision.rule)) for row, decision in decisions]
-    return {"rows": sorted(shown, key=lambda one: (order[one[1]], one[0].name)), "counts": counts}
+    decisions.sort(key=lambda one: (order[one[1].policy], one[0].name))
+    shown = [(row, decision.policy, shown_rule(decision.rule)) for row, decision in decisions[:TOOLS_ON_A_PAGE]]
+    return {"rows": shown, "counts": counts, "more": len(decisions) - len(shown)}
 
 
 def _knowledge(request: HttpRequest, assistant: Assistant) -> Context:

@@ -17,14 +17,17 @@ from assistant.admin.assistants import AssistantAdmin, SwitchInline
 from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.panel.admin.assistants import assistant_pages, assistant_tabs
 from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
+from assistant.contrib.panel.admin.assistants.welcome_fields import WelcomeForm, welcome_fields
 from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.contrib.panel.admin.lists.list_parts import ListParts
+from assistant.contrib.panel.admin.lists.states import active_or_off
 from assistant.models import Assistant
 
 # The groups of the settings, each with the titles of the parts of the plain page that it holds.
 _GROUPS: dict[str | Promise, tuple[str | Promise, ...]] = {
     _("Answers"): (_("Model"), _("Additions")),
-    _("In the chat"): (_("Welcome"), _("Welcome in other languages")),
+    _("In the chat"): (_("Welcome"),),
     _("Limits and programs"): (_("Limits of one run"), _("Clients"), _("Advanced")),
 }
 _CLOSED = (_("In the chat"), _("Limits and programs"))
@@ -44,11 +47,13 @@ class ClosedSwitches(SwitchInline):
 
 
 @replace(Assistant)
-class AssistantPages(ModelPages, AssistantAdmin):
+class AssistantPages(ModelPages, AssistantAdmin, ListParts):
     """A tenant's assistants."""
 
+    form = WelcomeForm
     change_form_template = "admin/assistant/assistant/change_form.html"
-    list_display = ("name", "slug", "tenant", "answers_with", "prompt", "is_active", "updated_at")
+    list_display = ("name", "tenant", "answers_with", "prompt", "standing", "updated_at")
+    more_columns = ("slug", "created_at")
     readonly_fields = (*AssistantAdmin.readonly_fields, "pages")
     # Its prompt versions have a tab.
     inlines = (ClosedSwitches,)  # type: ignore[assignment]  # fewer than in the plain page
@@ -66,6 +71,9 @@ class AssistantPages(ModelPages, AssistantAdmin):
         for title, options in parts:
             group = next((name for name, titles in _GROUPS.items() if title in titles), None)
             groups[group].extend(options["fields"])  # type: ignore[index]
+        texts = groups[_("In the chat")]
+        texts.remove("translations")
+        texts.extend(welcome_fields())
         if obj is not None:
             groups[None].append("pages")  # type: ignore[index]
         return [
@@ -81,6 +89,10 @@ class AssistantPages(ModelPages, AssistantAdmin):
         assistant = self.get_object(request, object_id)
         frame = {} if assistant is None else assistant_pages.frame_of(request, assistant, assistant_tabs.SETTINGS)
         return super().change_view(request, object_id, form_url, {**frame, **(extra_context or {})})
+
+    @admin.display(description=_("state"), ordering="is_active")
+    def standing(self, assistant: Assistant) -> SafeString:
+        return active_or_off(assistant.is_active)
 
     @admin.display(description=_("prompt"))
     def prompt(self, assistant: Assistant) -> SafeString:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.links import assistant_label
 from assistant.admin.prompts import problems_of
 from assistant.contrib.panel.admin.assistants.prompt_forms import moment_in
+from assistant.contrib.panel.admin.assistants.prompt_preview import version_of
 from assistant.contrib.panel.services.scheduled_prompts import cancel_publication, schedule_publication
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables
@@ -29,10 +30,7 @@ def act_on_version(request: HttpRequest, assistant: Assistant, verb: str, number
     act = _ACTIONS.get(verb)
     if act is None:
         return False
-    is_number = number.isascii() and number.isdigit() and len(number) < 10
-    version = assistant.prompt_versions.filter(number=int(number)).first() if is_number else None
-    if version is None:
-        raise Http404("There is no such version.")
+    version = version_of(assistant, number)
     version.assistant = assistant
     try:
         messages.success(request, act(request, version))

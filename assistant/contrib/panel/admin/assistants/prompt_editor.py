@@ -23,11 +23,13 @@ from assistant.admin.prompts import problems_of
 from assistant.contrib.panel.admin.assistants import assistant_tabs
 from assistant.contrib.panel.admin.assistants.prompt_actions import act_on_version
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
-from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, users_of
+from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, publication_of, users_of
 from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_url
-from assistant.contrib.panel.admin.base.added_links import added_links, draft_buttons
+from assistant.contrib.panel.admin.base.added_links import added_links, shown_buttons
+from assistant.contrib.panel.reports.version_figures import DAYS, figures_of
 from assistant.contrib.panel.services.prompt_editor import save_typed, state_of
 from assistant.contrib.panel.services.scheduled_prompts import failed_publications_of, publications_of
+from assistant.core.values.history_window import estimate_tokens
 from assistant.core.values.prompt_template import BUILT_IN
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables, own_names
@@ -64,9 +66,11 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
     verb, _colon, argument = request.POST.get("do", "").partition(":")
     if verb == "try-here":
         return _try_here(request, found, form)
-    if verb == "preview":
+    if verb in ("preview", "later") or (verb == "ask" and not argument and not form.is_valid()):
         return _page(request, found, form)
-    if verb in ("save", "publish-typed", "try", *draft_buttons):
+    if verb == "ask":
+        return _page(request, found, form, asked=argument)
+    if verb in ("save", "publish-typed", "try", *shown_buttons(request)):
         version = _save(request, found, form, is_published=verb == "publish-typed")
         if version is None:
             return _page(request, found, form)
@@ -85,7 +89,8 @@ def _after_save(request: HttpRequest, assistant: Assistant, version: PromptVersi
     """Return the page to go on to with a saved draft, if the button names one."""
     if verb == "try":
         return try_url(request, assistant, version)
-    return draft_buttons[verb].after(version) if verb in draft_buttons else None
+    buttons = shown_buttons(request)
+    return buttons[verb].after(version) if verb in buttons else None
 
 
 def _try_here(request: HttpRequest, assistant: Assistant, form: EditorForm) -> HttpResponse:
@@ -175,10 +180,19 @@ def _is_unsaved(assistant: Assistant, form: EditorForm) -> bool:
     return all(text_to_edit(one) != text for one in used[:2])
 
 
-def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_kept: bool = False) -> HttpResponse:
+def _page(
+    request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_kept: bool = False, asked: str | None = None
+) -> HttpResponse:
+    """Show the editor.
+
+    Args:
+        is_kept: whether to say that what was typed is not saved yet.
+        asked: the number of the version that is about to be published, "" for what was typed; None for nothing.
+    """
     versions = assistant.prompt_versions.order_by("-number").select_related("created_by").defer("text")
     published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
     page = Paginator(versions, VERSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
+    figures = figures_of(assistant=assistant, versions=list(page))
     whose = {"tenant_id": assistant.tenant_id, "assistant_id": assistant.pk}
     waiting = publications_of(**whose)
     failed = failed_publications_of(**whose)
@@ -196,16 +210,20 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         "published": published,
         "draft": _draft(assistant, form),
         "page": page,
+        "rows": [(one, figures[one.pk]) for one in page],
+        "figure_days": DAYS,
         "pages": page.paginator.get_elided_page_range(page.number) if page.paginator.num_pages > 1 else (),
         "waiting": [(named[job.key], job) for job in waiting if job.key in named],
         "failed": [(named[job.key], job) for job in failed if job.key in named],
         "built_in": BUILT_IN,
         "can_test": settings.ASSISTANT_PROMPT_TESTS,
-        "buttons": [(verb, button.name) for verb, button in draft_buttons.items()],
+        "buttons": [(verb, button.name) for verb, button in shown_buttons(request).items()],
         "links": added_links("prompt", assistant),
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],
         "users": users,
         "user_name": request.POST.get("user") or (own_name if own_name in users else next(iter(users), "")),
+        "publication": None if asked is None else publication_of(assistant, form, published, asked),
+        "tokens": estimate_tokens(str(form["text"].value() or "")),
         "preview": preview_of(request, assistant, form, published) if request.POST.get("do") == "preview" else None,
     }
     return TemplateResponse(request, "admin/assistant/promptversion/editor.html", context)

@@ -1,11 +1,11 @@
-"""The preview of a prompt: its text in a run of a member, and the difference to the published version."""
+"""What is shown of a prompt before it is used: its text in a member's run, and what differs from what is published."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
@@ -32,6 +32,48 @@ class Preview:
     def tokens(self) -> int:
         """The tokens of the prompt, as estimated."""
         return estimate_tokens(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What is shown before a prompt is published.
+
+    Attributes:
+        do: what the button that publishes it sends.
+        number: the version's; None for what was typed.
+        tokens: the prompt's, as estimated, with the names of variables and not their values.
+        difference: from the published version; None if there is none.
+    """
+
+    do: str
+    number: int | None
+    tokens: int
+    difference: Difference | None
+
+
+def publication_of(assistant: Assistant, form: EditorForm, published: PromptVersion | None, number: str) -> Publication:
+    """Return what to show before a version is published, or what was typed if no number is given.
+
+    Raises:
+        Http404: the assistant has no such version.
+    """
+    version = version_of(assistant, number) if number else None
+    text = str(form["text"].value() or "").replace("\r\n", "\n") if version is None else text_to_edit(version)
+    return Publication(
+        "publish-typed" if version is None else f"publish:{version.number}",
+        None if version is None else version.number,
+        estimate_tokens(text),
+        None if published is None else difference_of(text_to_edit(published), text),
+    )
+
+
+def version_of(assistant: Assistant, number: str) -> PromptVersion:
+    """Return the version of this number. Raises `Http404` if the assistant has none."""
+    is_number = number.isascii() and number.isdigit() and len(number) < 10
+    version = assistant.prompt_versions.filter(number=int(number)).first() if is_number else None
+    if version is None:
+        raise Http404("There is no such version.")
+    return version
 
 
 def users_of(assistant: Assistant) -> list[str]:

@@ -8,8 +8,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.own_addresses import reverse
+from assistant.contrib.panel.services.prompt_tests.shown_test import QUESTION_TO_TRY, TAKEN_FOR
 from assistant.models import Assistant, Membership, PromptVersion
-from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, TAKEN_FOR
 
 
 def is_tester(request: HttpRequest, assistant: Assistant) -> bool:

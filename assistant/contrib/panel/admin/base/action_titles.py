@@ -67,14 +67,19 @@ _DONE: dict[str, str | Promise] = {
     "schedule": _("scheduled"),
     "set": _("set"),
     "share": _("shared"),
+    "submit": _("submitted"),
     "success": _("succeeded"),
     "suspend": _("suspended"),
     "switch": _("switched"),
+    "take_back": _("taken back"),
     "tools": _("tools switched"),
     "trust": _("trusted"),
+    "try": _("tried"),
     "unblock": _("follows its switches again"),
     "unschedule": _("not scheduled any more"),
     "unshare": _("not shared any more"),
+    "widen": _("given to more conversations"),
+    "withdraw": _("made a draft again"),
 }
 
 

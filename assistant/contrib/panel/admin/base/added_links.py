@@ -7,23 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
 from assistant.models import PromptVersion
 
 # The page of an assistant, the editor of its prompt, and a run in the trace of its conversation, for those who may
-# change the prompts of its tenant. Each is about the assistant or the run.
-Place = Literal["assistant", "prompt", "run"]
+# change the prompts of its tenant; and the page of a provider, for operators. Each is about that row.
+Place = Literal["assistant", "prompt", "run", "provider"]
 _links: dict[Place, list[Callable[[Any], SafeString | None]]] = defaultdict(list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DraftButton:
-    """A button of the prompt's editor that saves a draft and goes on: its name, and the address that follows."""
+    """A button of the prompt's editor that saves a draft and goes on: its name, and the address that follows.
+
+    Attributes:
+        is_shown: whether somebody's request is for a page with it; everybody's who may change the prompt, by default.
+    """
 
     name: str | Promise
     after: Callable[[PromptVersion], str]
+    is_shown: Callable[[HttpRequest], bool] = lambda request: True
 
 
 # By what the buttons send.
@@ -42,6 +48,11 @@ def add_link(place: Place, make: Callable[[Any], SafeString | None]) -> None:
 def added_links(place: Place, row: Any) -> list[SafeString]:
     """Return the links that apps add to the page of a row."""
     return [link for link in (make(row) for make in _links[place]) if link is not None]
+
+
+def shown_buttons(request: HttpRequest) -> dict[str, DraftButton]:
+    """Return the buttons that somebody sees in the editor, by what they send."""
+    return {verb: button for verb, button in draft_buttons.items() if button.is_shown(request)}
 
 
 def add_draft_button(verb: str, button: DraftButton) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
@@ -64,6 +64,36 @@ ROOMS = (
 )
 # Of optional apps: the rooms, each with the slug of the room that it follows.
 _added_rooms: list[tuple[Room, str]] = []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddedPage:
+    """A page of an optional app that is no list of a model.
+
+    Attributes:
+        room: the slug of the room whose last pages it is among.
+        route: its address below the panel's.
+        view: shows it, given the request and the site.
+        may_see: whether somebody is offered it. The view checks that itself.
+    """
+
+    room: str
+    name: str | Promise
+    route: str
+    url_name: str
+    view: Callable[[HttpRequest, AdminSite], HttpResponse]
+    may_see: Callable[[HttpRequest], bool]
+
+    def of(self, site: AdminSite) -> Callable[[HttpRequest], HttpResponse]:
+        """Return the view of the page in a site."""
+
+        def view(request: HttpRequest) -> HttpResponse:
+            return self.view(request, site)
+
+        return view
+
+
+added_pages: list[AddedPage] = []
 # Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.
 _added: list[tuple[str, type[Model], str]] = []
 
@@ -88,6 +118,12 @@ ENTRIES = (
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
 
 
+# Lists of the last entry that are about how the program works: they stand below *More*.
+TECHNICAL = frozenset(
+    ("membership", "usageentry", "job", "webhook", "webhookdelivery", "mcpserver", "mcpcredential", "widgetorigin")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link of the navigation; `is_current` if it leads to the page, or the room, that is shown."""
@@ -95,16 +131,27 @@ class Link:
     name: str
     url: str
     is_current: bool = False
+    is_technical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The header of each page: the rooms, the pages of the room that is shown, the tenant picker and the search."""
+    """The header of each page: the rooms, the pages of the room that is shown, the tenant picker and the search.
+
+    Attributes:
+        more: pages of the room that people who are no operators need seldom.
+    """
 
     rooms: tuple[Link, ...]
     pages: tuple[Link, ...]
     picker: Picker
     query: str
+    more: tuple[Link, ...] = ()
+
+    @property
+    def is_more_shown(self) -> bool:
+        """Whether the page that is shown is one of `more`."""
+        return any(link.is_current for link in self.more)
 
 
 def add_room(room: Room, *, after: str) -> None:
@@ -122,6 +169,11 @@ def rooms() -> list[Room]:
     for room, after in _added_rooms:
         every.insert([one.slug for one in every].index(after) + 1, room)
     return every
+
+
+def add_page(page: AddedPage) -> None:
+    """Show a page in a room."""
+    added_pages.append(page)
 
 
 def show_in_room(slug: str, model: type[Model], *, after: str = "") -> None:
@@ -157,12 +209,24 @@ def frame(site: AdminSite, request: HttpRequest) -> Frame:
         of_room = pages.get(current, ())
     else:
         links, of_room = _entries(request, pages, current)
+    shown = [replace(page, is_current=page.url == request.path) for page in of_room] if len(of_room) > 1 else []
+    is_folded = not is_operator(request)
     return Frame(
         tuple(links),
-        tuple(Link(page.name, page.url, page.url == request.path) for page in of_room) if len(of_room) > 1 else (),
+        tuple(page for page in shown if not (is_folded and page.is_technical)),
         picker_of(request),
         request.GET.get("q", "") if request.path == reverse("admin:search") else "",
+        tuple(page for page in shown if is_folded and page.is_technical),
     )
+
+
+def every_page(site: AdminSite, request: HttpRequest) -> list[tuple[str, Link]]:
+    """Return the pages of all rooms that the user may open, each with the name of its room."""
+    return [
+        (str(room.name), page if is_operator(request) else _of_one_tenant(request, page))
+        for room in rooms()
+        for page in _pages(room, site, request)
+    ]
 
 
 def _entries(
@@ -203,7 +267,11 @@ def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
         if page is not None and page.has_module_permission(request):
             options = model._meta
             url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
-            yield Link(str(capfirst(options.verbose_name_plural)), url)
+            name = str(capfirst(options.verbose_name_plural))
+            yield Link(name, url, is_technical=options.model_name in TECHNICAL)
+    for added in added_pages:
+        if added.room == room.slug and added.may_see(request):
+            yield Link(str(added.name), reverse(f"admin:{added.url_name}"))
 
 
 def _current(pages: dict[str, tuple[Link, ...]], request: HttpRequest) -> str:

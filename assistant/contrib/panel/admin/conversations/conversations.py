@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -17,6 +18,7 @@ from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, link_to_list, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, ask_reason, may_show
 from assistant.contrib.panel.admin.conversations.conversation_filters import (
     CostFilter,
@@ -25,19 +27,25 @@ from assistant.contrib.panel.admin.conversations.conversation_filters import (
     TestsFilter,
     UsedToolFilter,
 )
+from assistant.contrib.panel.admin.conversations.texts_in_looks import last_exchange
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_thread, tools_off
+from assistant.contrib.panel.admin.lists.cells import money_of
+from assistant.contrib.panel.admin.lists.costs import cost_by, cost_of_all
+from assistant.contrib.panel.admin.lists.list_parts import ListParts, Total
 from assistant.contrib.panel.reports.thread import number_of, read_thread
 from assistant.contrib.panel.services.message_search import with_words
 from assistant.models import Conversation, Message, Run, ToolCall
 
 
 @admin.register(Conversation)
-class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
+class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin, ListParts):
     """Conversations; the page of each shows what was said, and what its runs did."""
 
     permission = "read_chats"
     text_fields = ("title",)
-    list_display = ("name", "tenant", "member", assistant_column, "run_count", "created_at", "updated_at")
+    list_display = ("name", "tenant", "member", assistant_column, "run_count", "cost", "updated_at")
+    more_columns = ("created_at", "id")
+    list_totals: ClassVar[Mapping[str, Total]] = {"run_count": Total(gettext_lazy("Sum"), Sum("run_count"))}
     list_display_links = ("name",)
     list_filter = (
         TENANT,
@@ -55,11 +63,26 @@ class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     member = user_column("user")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list with titles where these may be shown."""
+        """Return the list with titles where these may be shown, and costs."""
         found = super().get_changelist_instance(request)
+        costs = cost_by("run__conversation", found.result_list)
         for row in found.result_list:
             row.is_title_hidden = not may_show(request, row)
+            row.cost_millionths = costs.get(row.pk, 0)
         return found
+
+    def more_totals(self, request: HttpRequest, rows: QuerySet[Any], shown: Sequence[Any]) -> Mapping[str, str]:
+        """Return what the conversations have cost together."""
+        cost = cost_of_all("run__conversation", rows, tenants_of(request, self.permission))
+        return {"cost": f"{gettext('Sum')} {money_of(cost)}"}
+
+    def look_at(self, request: HttpRequest, row: Conversation) -> Sequence[tuple[str, str]]:
+        """Return the last question and its answer, where these may be shown."""
+        return last_exchange(request, self, row, row.messages.all())
+
+    @admin.display(description=gettext_lazy("cost"))
+    def cost(self, conversation: Any) -> str:
+        return money_of(conversation.cost_millionths)
 
     @admin.display(description=gettext_lazy("conversation"), ordering="title")
     def name(self, conversation: Any) -> str:
@@ -92,7 +115,7 @@ class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
             "tools_off": tools_off(row),
             "pages": self._pages(row),
             "thread": thread,
-            "exchanges": shown_thread(thread),
+            "exchanges": shown_thread(request, thread),
             "may_try": may_try(request, row.tenant_id),
         }
         return TemplateResponse(request, "admin/assistant/conversation/thread.html", context | extra_context)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -16,11 +18,16 @@ from assistant.admin.base.links import assistant_column, link, link_to_list, use
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
-from assistant.admin.base.visible_tenants import is_list
+from assistant.admin.base.visible_tenants import is_list, tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
 from assistant.contrib.panel.admin.conversations.run_filters import RunStatusFilter, awaits_approval
 from assistant.contrib.panel.admin.conversations.run_sections import sections_of
+from assistant.contrib.panel.admin.conversations.texts_in_looks import last_exchange
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_waterfall
+from assistant.contrib.panel.admin.lists.cells import money_of, state
+from assistant.contrib.panel.admin.lists.costs import cost_by, cost_of_all
+from assistant.contrib.panel.admin.lists.list_parts import ListParts, whole_number
+from assistant.contrib.panel.admin.lists.states import ErrorFilter, error_words, state_of_run
 from assistant.contrib.panel.reports.waterfall import waterfalls
 from assistant.models import Message, Run, ToolCall
 
@@ -75,7 +82,7 @@ class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
 
 
 @admin.register(Run)
-class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
+class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin, ListParts):
     """Runs: the model that answered, the outcome, tokens and time."""
 
     permission = "read_chats"
@@ -90,20 +97,22 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         assistant_column,
         "conversation_link",
         "tokens",
-        "error_code",
-        "model",
+        "cost",
+        "seconds",
+        "error",
     )
+    more_columns = ("model", "provider_name", "first_token", "prompt_version", "is_test", "run_id")
     list_filter = (
         RunStatusFilter,
         TENANT,
         AssistantFilter,
         "is_test",
-        ("error_code", NewestValuesFilter),
+        ("error_code", ErrorFilter),
         ("model", NewestValuesFilter),
         "started_at",
     )
     search_fields = ("run_id", "continues", username("user"), "conversation__title", "error_message")
-    list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
+    list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant", "prompt_version__assistant")
     fields = (
         "run_id", "continues", "number", "follows", "state", "tenant", "member", "assistant", "api_key",
         "conversation_link", "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
@@ -121,9 +130,39 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Return the list with the titles of the conversations where these may be shown."""
         found = super().get_changelist_instance(request)
+        costs = cost_by("run", found.result_list)
         for row in found.result_list:
             row.is_title_hidden = not may_show(request, row.conversation)
+            row.cost_millionths = costs.get(row.pk, 0)
         return found
+
+    def more_totals(self, request: HttpRequest, rows: QuerySet[Any], shown: Sequence[Any]) -> Mapping[str, str]:
+        """Return the tokens of the runs, and what they have cost."""
+        sums = rows.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
+        texts = {name: whole_number(value) for name, value in sums.items()}
+        sentence = gettext("Sum %(input)s in, %(output)s out") % texts
+        cost = cost_of_all("run", rows, tenants_of(request, self.permission))
+        return {"tokens": sentence, "cost": f"{gettext('Sum')} {money_of(cost)}"}
+
+    def look_at(self, request: HttpRequest, row: Run) -> Sequence[tuple[str, str]]:
+        """Return the question and the answer, where these may be shown, and why it failed."""
+        return last_exchange(request, self, row, row.messages.all(), (gettext("Error"), row.error_message))
+
+    @admin.display(description=gettext_lazy("cost"))
+    def cost(self, run: Any) -> str:
+        return money_of(run.cost_millionths)
+
+    @admin.display(description=gettext_lazy("took"))
+    def seconds(self, run: Run) -> str:
+        return _seconds(None if run.ended_at is None else (run.ended_at - run.started_at).total_seconds())
+
+    @admin.display(description=gettext_lazy("first token"), ordering="first_token_ms")
+    def first_token(self, run: Run) -> str:
+        return _seconds(None if run.first_token_ms is None else run.first_token_ms / 1_000)
+
+    @admin.display(description=gettext_lazy("error"), ordering="error_code")
+    def error(self, run: Run) -> str:
+        return error_words(run.error_code) or "—"
 
     def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> Any:
         """Show the run as a waterfall, and below it its columns."""
@@ -136,11 +175,11 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         return super().show(request, row, extra_context | added)
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
-    def state(self, run: Any) -> str:
+    def state(self, run: Any) -> SafeString:
         """Return the status. A run whose approval was answered stays `waiting`, because another run continues it."""
         if run.status != Run.Status.WAITING or run.awaits:
-            return str(run.get_status_display())
-        return gettext("Answered; another run went on")
+            return state_of_run(run)
+        return state("good", gettext("Answered; another run went on"))
 
     @admin.display(description=gettext_lazy("tokens"), ordering="output_tokens")
     def tokens(self, run: Run) -> str:
@@ -161,3 +200,7 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
 
     def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
         return lookup == "conversation__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+
+def _seconds(seconds: float | None) -> str:
+    return "—" if seconds is None else f"{number_format(seconds, 1)} s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
+from assistant.contrib.panel.admin.conversations.run_sections import thread_parts
 from assistant.contrib.panel.reports.thread import Exchange, ShownMessage, Thread
 from assistant.contrib.panel.reports.waterfall import FAILED, WAITING, Step, Waterfall
 from assistant.markdown.cut_text import close_text
@@ -36,16 +37,19 @@ def tools_off(conversation: Conversation) -> str:
     return _("All tools") if ALL_TOOLS in conversation.tools_off else ", ".join(conversation.tools_off)
 
 
-def shown_thread(thread: Thread) -> list[dict[str, Any]]:
-    """Return a thread for its template."""
-    return [_shown(exchange) for exchange in thread.exchanges]
+def shown_thread(request: HttpRequest, thread: Thread) -> list[dict[str, Any]]:
+    """Return a thread for its template, with what apps show of its runs."""
+    runs = [exchange.waterfall.run for exchange in thread.exchanges if exchange.waterfall is not None]
+    parts = thread_parts(request, runs)
+    return [_shown(exchange, parts) for exchange in thread.exchanges]
 
 
-def _shown(exchange: Exchange) -> dict[str, Any]:
+def _shown(exchange: Exchange, parts: Mapping[int, Sequence[SafeString]]) -> dict[str, Any]:
     fall = exchange.waterfall
     return {
         "messages": [_message(message) for message in exchange.messages],
         "fall": None if fall is None else shown_waterfall(fall),
+        "parts": [] if fall is None else parts.get(fall.run.pk, []),
     }
 
 

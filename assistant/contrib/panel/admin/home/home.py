@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
 from assistant.contrib.panel.admin.base.action_titles import action_title
-from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
+from assistant.contrib.panel.admin.base.charts import Point, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.job_titles import job_title
 from assistant.contrib.panel.admin.base.picker import reported_tenants
@@ -187,13 +187,17 @@ def shown_changes(entries: Iterable[AuditEntry]) -> list[tuple[AuditEntry, str]]
 def chart_of(report: HomeReport) -> SafeString:
     """Return the days of a report as a chart."""
     name = _("Runs on each of the last %(days)s days, with those that failed") % {"days": len(report.days)}
-    return bar_chart([_bar(day) for day in report.days], name=name)
+    return bar_chart([_point(*pair) for pair in zip(report.days, report.earlier, strict=True)], name=name)
 
 
-def _bar(day: Day) -> Bar:
+def _point(day: Day, earlier: Day) -> Point:
+    label = date_format(day.date, "MONTH_DAY_FORMAT")
+    return Point(label, day.runs, earlier.runs, _in_words(day), _in_words(earlier), marked=day.failed)
+
+
+def _in_words(day: Day) -> str:
     date = date_format(day.date, "SHORT_DATE_FORMAT")
-    title = _("%(date)s: %(runs)s runs, %(failed)s failed") % {"date": date, "runs": day.runs, "failed": day.failed}
-    return Bar(date_format(day.date, "MONTH_DAY_FORMAT"), day.runs, day.failed, title)
+    return _("%(date)s: %(runs)s runs, %(failed)s failed") % {"date": date, "runs": day.runs, "failed": day.failed}
 
 
 def days_as_csv(request: HttpRequest) -> HttpResponse:

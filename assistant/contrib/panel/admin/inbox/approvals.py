@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery, UUIDField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link, link_to_row, username
@@ -21,6 +22,11 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.inbox.approval_form import APPROVE, REJECT, AnswerForm, readable_arguments
+from assistant.contrib.panel.admin.inbox.argument_fields import may_ask
+from assistant.contrib.panel.admin.inbox.obstacles import obstacle_of
+from assistant.contrib.panel.admin.lists.cells import moment
+from assistant.contrib.panel.admin.lists.list_parts import ListParts
+from assistant.contrib.panel.admin.tools.board_request import number_in
 from assistant.contrib.panel.services import approvals
 from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused
@@ -30,12 +36,13 @@ from assistant.services.tenancy import audit_trail
 
 
 @admin.register(Approval)
-class ApprovalAdmin(ReadOnlyAdmin):
+class ApprovalAdmin(ReadOnlyAdmin, ListParts):
     """Tool calls waiting for approval; the member's run continues once they are answered."""
 
     permission = "approvals"
     change_list_template = "admin/assistant/approval/change_list.html"
-    list_display = ("tool", "tenant", "member", "question_text", "wanted", "expires")
+    list_display = ("tool", "tenant", "member", "question_text", "wanted", "expires", "answer")
+    more_columns = ("assistant", "since")
     list_filter = (TENANT, "name", "run__is_test", "started_at")
     search_fields = ("name", "call_id", "arguments", username("run__user"))
     list_select_related = ("tenant", "run__user", "run__assistant__tenant", "run__conversation__tenant")
@@ -54,9 +61,12 @@ class ApprovalAdmin(ReadOnlyAdmin):
         return approvals.with_question(super().get_queryset(request))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list with the questions where these may be shown."""
+        """Return the list with the questions where these may be shown, and the calls that their runs wait for."""
         found = super().get_changelist_instance(request)
+        calls = [(call.pk, call.tenant_id) for call in found.result_list]
+        by_run = approvals.pending_of_runs(tenant_ids={tenant for _, tenant in calls}, calls=[pk for pk, _ in calls])
         for call in found.result_list:
+            call.waiting_together = by_run.get(call.waiting_run.pk, [call])
             call.is_question_hidden = not may_show(request, call.waiting_run.conversation)
         return found
 
@@ -72,9 +82,41 @@ class ApprovalAdmin(ReadOnlyAdmin):
         shown = ", ".join(f"{name}: {value}" if name else value for name, value in readable_arguments(call.arguments))
         return Truncator(shown or "—").chars(160)
 
+    @admin.display(description=gettext_lazy("waits since"), ordering="started_at")
+    def since(self, call: Approval) -> SafeString | str:
+        return moment(call.started_at)
+
     @admin.display(description=gettext_lazy("expires"), ordering="started_at")
-    def expires(self, call: Approval) -> datetime:
-        return approvals.expiry_of(call)
+    def expires(self, call: Approval) -> SafeString | str:
+        return moment(approvals.expiry_of(call))
+
+    @admin.display(description=gettext_lazy("assistant"), ordering="run__assistant__name")
+    def assistant(self, call: Approval) -> str:
+        return assistant_label(call.waiting_run.assistant)
+
+    @admin.display(description=gettext_lazy("answer"))
+    def answer(self, call: Any) -> SafeString | str:
+        """Return the buttons of a call that its run waits for alone and that asks nothing; else a link to its page."""
+        if len(call.waiting_together) > 1 or may_ask(call):
+            label = ngettext("Answer", "Answer all %(count)s", len(call.waiting_together))
+            return link_to_row(Approval, call.pk, label % {"count": len(call.waiting_together)})
+        buttons = ((APPROVE, gettext("Approve")), (REJECT, gettext("Reject")))
+        return format_html_join(
+            " ",
+            '<button type="submit" class="button" name="answer" value="{}-{}" aria-label="{}: {}">{}</button>',
+            ((choice, call.pk, label, call.name, label) for choice, label in buttons),
+        )
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the list, or answer one of its calls by a button in its row."""
+        choice, _, pk = request.POST.get("answer", "").partition("-")
+        if choice not in (APPROVE, REJECT):
+            page: HttpResponse = super().changelist_view(request, extra_context)
+            return page
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        self._answer(request, self.get_queryset(request).filter(pk=number_in(pk)), approved=choice == APPROVE)
+        return HttpResponseRedirect(request.get_full_path())
 
     @admin.action(description=gettext_lazy("Approve the selected calls: they run"))
     def approve(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
@@ -93,6 +135,10 @@ class ApprovalAdmin(ReadOnlyAdmin):
                 sentence = gettext("This run also waits for %(tools)s: answer all of its calls together.")
                 sentence %= {"tools": ", ".join(missing)}
                 self.message_user(request, sentence, messages.ERROR)
+                continue
+            if approved and (obstacles := [(call.name, text) for call in calls if (text := obstacle_of(call))]):
+                for tool, obstacle in obstacles:
+                    self.message_user(request, f"{tool}: {obstacle}", messages.ERROR)
                 continue
             reason = "" if approved else "an operator said no"
             self._send(request, calls, [resume_of(call, approved=approved, reason=reason) for call in calls])
@@ -144,14 +190,16 @@ class ApprovalAdmin(ReadOnlyAdmin):
             "run_link": link(run, run.run_id),
             "expires": min(approvals.expiry_of(one) for one in calls),
             "has_question": any(form.question for form in forms),
-            "answers": [(one, form, approvals.changes_of(one)) for one, form in zip(calls, forms, strict=True)],
+            "answers": [
+                (one, form, approvals.changes_of(one), obstacle_of(one)) for one, form in zip(calls, forms, strict=True)
+            ],
         }
         return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
 
     def _answered_elsewhere(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what became of a call that was waiting and is not any more. Raises `Http404` if there is none."""
-        number = int(object_id) if object_id.isascii() and object_id.isdigit() and len(object_id) < 19 else 0
-        was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request, self.permission)).exclude(run=None)
+        tenants = tenants_of(request, self.permission)
+        was = ToolCall.objects.filter(pk=number_in(object_id), tenant__in=tenants).exclude(run=None)
         call = was.select_related("decided_by", "run__conversation__tenant", "run__user", "tenant").first()
         if call is None or call.run is None:
             raise Http404("There is no such approval.")
@@ -167,7 +215,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
             "is_shown": is_shown,
             "conversation": link(conversation, conversation if is_shown else HIDDEN),
             "call_link": link(call, gettext("Tool call")),
-            "waiting": Approval.objects.filter(tenant__in=tenants_of(request, self.permission)).count(),
+            "waiting": Approval.objects.filter(tenant__in=tenants).count(),
         }
         return TemplateResponse(request, "admin/assistant/approval/outcome.html", context)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django import forms
 
-from assistant.admin.base.schema_fields import UNSET, field_of
+from assistant.contrib.panel.admin.base.schema_fields import UNSET, field_of
 from assistant.models import Approval
 from assistant.services.text import read_json
 from assistant.services.toolcalls.midway_questions import stored_question
@@ -79,6 +79,12 @@ def arguments_of(call: Approval) -> Arguments | None:
         # A person who approves a call must see all of its arguments.
         return None
     return Arguments(asked, form)
+
+
+def may_ask(call: Approval) -> bool:
+    """Whether a call asks a question, which its tool is not asked for here."""
+    tools = catalogue.registry()
+    return stored_question(call.questions) is not None or (call.name in tools and tools.get(call.name).asks is not None)
 
 
 def question_of(call: Approval) -> Question | None:

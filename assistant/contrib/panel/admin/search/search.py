@@ -25,6 +25,8 @@ TITLES: dict[Kind, str | Promise] = {
     "toolcall": _("Tool calls"),
     "apikey": _("API keys"),
     "tool": _("Tools"),
+    "assistant": _("Assistants"),
+    "promptversion": _("Prompts"),
 }
 
 
@@ -38,13 +40,21 @@ def describe_kind(model: type[Model], title: str | Promise) -> None:
     _APPS[str(model._meta.model_name)] = model._meta.app_label
 
 
-def results(request: HttpRequest) -> HttpResponse:
-    """Show what `q` finds in the tenants that the user may see, or in the picked one."""
-    text = request.GET.get("q", "")
-    found = [
+Found = list[tuple[str | Promise, list[tuple[Hit, str]], bool]]
+
+
+def found_by(request: HttpRequest, text: str) -> Found:
+    """Return what a text finds in the tenants that the user may see, or in the picked one: titles, hits with pages."""
+    return [
         (TITLES[one.kind], [(hit, _url(request, hit)) for hit in one.hits], one.has_more)
         for one in search(text=text, tenants=partial(reported_tenants, request))
     ]
+
+
+def results(request: HttpRequest) -> HttpResponse:
+    """Show what `q` finds."""
+    text = request.GET.get("q", "")
+    found = found_by(request, text)
     context = {
         **admin.site.each_context(request),
         "title": _("Search"),
@@ -62,5 +72,7 @@ def _url(request: HttpRequest, hit: Hit) -> str:
         return reverse("admin:tool_page", args=[hit.key])
     if hit.kind == "tool":
         return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
+    if hit.kind == "assistant":
+        return reverse("admin:prompt_editor", args=[hit.key])
     page = "overview" if hit.kind == "tenant" else "change"
     return reverse(f"admin:{_APPS.get(hit.kind, 'assistant')}_{hit.kind}_{page}", args=[hit.key])

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
@@ -19,9 +21,14 @@ from assistant.admin.base.links import user_column, username
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantForm, choices_of
 from assistant.admin.base.visible_tenants import administered, is_operator
+from assistant.contrib.panel.admin.base.people import person_options, tenant_of_form
+from assistant.contrib.panel.admin.base.picker import MAX_OPTIONS
 from assistant.contrib.panel.admin.base.show_secret_once import SingleUseForm
+from assistant.contrib.panel.admin.lists.cells import state
+from assistant.contrib.panel.admin.lists.list_parts import ListParts
 from assistant.contrib.panel.admin.settings.key_pages import KeyPages
-from assistant.models import ApiKey, ApiKeyUse, Membership
+from assistant.contrib.panel.admin.tools.board_request import words_in
+from assistant.models import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.services.tenancy.api_keys import revoke_api_keys, works
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES, texts_of_added_scopes
@@ -71,7 +78,7 @@ class KeyForm(TenantForm, SingleUseForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyPages):
+class ApiKeyAdmin(KeyPages, ListParts):
     """API keys; only their limits can be edited, and they can be revoked."""
 
     permission = "keys"
@@ -80,20 +87,38 @@ class ApiKeyAdmin(KeyPages):
     list_display = (
         "name",
         "user",
-        "prefix",
+        "tenant",
+        "standing",
         "granted",
-        "is_good",
         "last_used_at",
         "expires_at",
-        "tenant",
-        "created_at",
     )
+    more_columns = ("prefix", "created_at", "revoked_at", *LIMITS)
     list_filter = (TENANT, ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("name", "prefix", username("user"))
     list_select_related = ("tenant", "user")
     actions = ("revoke",)
     readonly_fields = ("member", "granted", "used")
     member = user_column("user")
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Ask for the tenant first: its members alone are offered."""
+        is_known = request.method != "GET" or tenant_of_form(request, self.permission) is not None
+        if is_known or not self.has_add_permission(request):
+            return super().add_view(request, form_url, extra_context)
+        words = words_in(request.GET.get("q", ""))
+        wanted = Q(slug__icontains=words) | Q(name__icontains=words)
+        found = choices_of(request, Tenant, self.permission).filter(wanted).order_by("name", "slug")
+        tenants = list(found[: MAX_OPTIONS + 1])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Add API key"),
+            "opts": self.opts,
+            "q": words,
+            "tenants": tenants[:MAX_OPTIONS],
+            "has_more": len(tenants) > MAX_OPTIONS,
+        }
+        return TemplateResponse(request, "admin/assistant/apikey/tenant.html", context)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
@@ -126,7 +151,10 @@ class ApiKeyAdmin(KeyPages):
             if not is_operator(request) and not administered(request):
                 people = people.filter(pk=request.user.pk)
             # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.
-            kwargs["queryset"] = people if is_operator(request) else people.filter(is_superuser=False)
+            people = people if is_operator(request) else people.filter(is_superuser=False)
+            tenant = tenant_of_form(request, self.permission)
+            of_tenant = Membership.objects.filter(tenant=tenant).values("user")
+            kwargs |= person_options(people.filter(pk__in=of_tenant))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -147,10 +175,12 @@ class ApiKeyAdmin(KeyPages):
     def granted(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
-    @admin.display(description=gettext_lazy("good"), boolean=True)
-    def is_good(self, key: ApiKey) -> bool:
-        """Whether the key is neither revoked nor expired."""
-        return works(key)
+    @admin.display(description=gettext_lazy("state"))
+    def standing(self, key: ApiKey) -> SafeString:
+        """Return whether the key works, or why not any more."""
+        if works(key):
+            return state("good", gettext("works"))
+        return state("off", gettext("expired") if key.revoked_at is None else gettext("revoked"))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:

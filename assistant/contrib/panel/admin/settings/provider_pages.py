@@ -24,7 +24,9 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.providers import ProviderAdmin, cleaned_setting
+from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.contrib.panel.reports.provider_use import ProviderUse, uses_of
 from assistant.contrib.panel.services.provider_check import check_provider, put_into_use
@@ -159,6 +161,8 @@ class ProviderPages(ProviderAdmin):
         provider = context.get("original")
         if provider is not None and provider.tenant_id is not None:
             context["first_use"] = first_use_of(provider)
+        if provider is not None and is_operator(request):
+            context["added_links"] = added_links("provider", provider)
         return super().render_change_form(request, context, *args, **kwargs)
 
     @method_decorator(csrf_protect)

@@ -19,13 +19,15 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.merging import kept_sentence
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.admin.limits import LimitsForm, limits_form, save_limits
-from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
+from assistant.admin.limits import LimitsForm, save_limits
+from assistant.contrib.panel.admin.base.charts import Point, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.contrib.panel.admin.base.tenant_lock import merging_lock
+from assistant.contrib.panel.admin.lists.cells import money
 from assistant.contrib.panel.admin.spend.request import SpendRequest, names_of, read_request
 from assistant.contrib.panel.admin.spend.spend_sections import sections_of
+from assistant.contrib.panel.admin.tenants.limit_hints import hinted_form
 from assistant.contrib.panel.reports.months import Month
 from assistant.contrib.panel.reports.spend import (
     FORECAST_DAYS,
@@ -105,7 +107,7 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "table_title": TABLE_TITLES[asked.by],
         "rows": rows,
         "days": days,
-        "chart": _chart(days),
+        "chart": _chart(days, spend_days(asked.scope.before)),
         "sections": sections_of(asked.tenant, month),
         "form": form,
         "csv": asked.query(),
@@ -149,7 +151,7 @@ def _limits_form(request: HttpRequest, tenant: Tenant | None) -> LimitsForm | No
     if tenant is None or not (is_operator(request) or tenant.pk in permitted_of(request).administered):
         return None
     sent = request.POST if request.method == "POST" else None
-    return limits_form(request, tenant, sent)
+    return hinted_form(request, tenant, sent)
 
 
 def _chosen(asked: SpendRequest, days: Sequence[Line]) -> list[Line]:
@@ -219,15 +221,22 @@ def _row(asked: SpendRequest, line: Line, name: str, total: Line, costs: Mapping
     }
 
 
-def _chart(days: Sequence[Line]) -> SafeString:
-    bars = [
-        Bar(
+def _chart(days: Sequence[Line], earlier: Sequence[Line]) -> SafeString:
+    """Return the days of a month, and those of the month before."""
+    before = {day.key.day: day for day in earlier}
+    points = [
+        Point(
             date_format(day.key, "MONTH_DAY_FORMAT"),
             day.cost,
-            0,
-            _("%(date)s: %(cost)s, %(runs)s runs")
-            % {"date": date_format(day.key, "SHORT_DATE_FORMAT"), "cost": f"{day.cost:,.2f}", "runs": day.runs},
+            before[day.key.day].cost if day.key.day in before else None,
+            _in_words(day),
+            _in_words(before[day.key.day]) if day.key.day in before else "",
         )
         for day in days
     ]
-    return bar_chart(bars, name=_("Cost on each day of the month"))
+    return bar_chart(points, name=_("Cost on each day of the month, and of the month before"))
+
+
+def _in_words(day: Line) -> str:
+    values = {"date": date_format(day.key, "SHORT_DATE_FORMAT"), "cost": money(day.cost), "runs": day.runs}
+    return _("%(date)s: %(cost)s, %(runs)s runs") % values

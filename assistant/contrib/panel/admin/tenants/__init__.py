@@ -1,5 +1,5 @@
 """Tenants and people."""
 
-from assistant.contrib.panel.admin.tenants import members, tenants, users
+from assistant.contrib.panel.admin.tenants import members, roles, tenants, users
 
-__all__ = ["members", "tenants", "users"]
+__all__ = ["members", "roles", "tenants", "users"]

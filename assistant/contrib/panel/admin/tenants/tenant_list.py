@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.links import link_to_list
 from assistant.admin.base.own_addresses import reverse
-from assistant.contrib.panel.reports.tenants import TenantReport, tenant_reports
-from assistant.models import Assistant, Membership, Run, Tenant
+from assistant.contrib.panel.admin.lists.cells import moment, money, state
+from assistant.contrib.panel.admin.lists.list_parts import ListParts, whole_number
+from assistant.contrib.panel.reports.tenants import ACTIVE_DAYS, TenantReport, tenant_reports
+from assistant.core.values.pricing import MILLIONTHS
+from assistant.core.values.quota_kinds import Windows
+from assistant.models import Assistant, Membership, Run, Tenant, UsageEntry
 
 
 class TenantList(ChangeList):
@@ -34,14 +40,33 @@ class TenantList(ChangeList):
         self.result_list = rows
 
 
-class TenantColumns:
+class TenantColumns(ListParts):
     """The columns; `report` of a tenant is there in its list only."""
+
+    list_per_page: int
+    more_columns = ("slug", "timezone", "created_at")
+
+    def more_totals(self, request: HttpRequest, rows: QuerySet[Any], shown: Sequence[Any]) -> Mapping[str, str]:
+        """Return the spend and the runs of all tenants that the filters leave."""
+        if len(shown) < self.list_per_page:
+            return _sums(sum(_report(row).spend for row in shown), sum(_report(row).runs for row in shown))
+        now = timezone.now()
+        tenants = rows.values("pk")
+        spent = UsageEntry.objects.filter(tenant__in=tenants, created_at__gte=Windows.at(now).month)
+        since = now - timedelta(days=ACTIVE_DAYS)
+        runs = Run.objects.filter(tenant__in=tenants, is_test=False, started_at__gte=since)
+        cost = (spent.aggregate(sum=Sum("cost"))["sum"] or 0) / MILLIONTHS
+        return _sums(cost, runs.count())
+
+    @admin.display(description=gettext_lazy("state"), ordering="is_active")
+    def standing(self, tenant: Tenant) -> SafeString:
+        return state("good", gettext("active")) if tenant.is_active else state("off", gettext("suspended"))
 
     @admin.display(description=gettext_lazy("spend this month"))
     def spend(self, tenant: Tenant) -> SafeString | str:
         report = _report(tenant)
         if report.cost is None:
-            return number_format(report.spend, 2, force_grouping=True)
+            return money(report.spend)
         return render_to_string("admin/assistant/panel/limit_use.html", {"line": report.cost})
 
     @admin.display(description=gettext_lazy("runs in 7 days"))
@@ -54,9 +79,8 @@ class TenantColumns:
         return f"{100 * report.failed / report.runs:.0f} %" if report.failed else "—"
 
     @admin.display(description=gettext_lazy("last run"))
-    def last_run(self, tenant: Tenant) -> str:
-        at = _report(tenant).last_run_at
-        return "—" if at is None else date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
+    def last_run(self, tenant: Tenant) -> SafeString | str:
+        return moment(_report(tenant).last_run_at)
 
     @admin.display(description=gettext_lazy("owner"))
     def owner(self, tenant: Tenant) -> str:
@@ -69,6 +93,10 @@ class TenantColumns:
     @admin.display(description=gettext_lazy("assistants"))
     def assistant_count(self, tenant: Tenant) -> SafeString:
         return link_to_list(Assistant, _report(tenant).assistants, tenant__id__exact=tenant.pk)
+
+
+def _sums(cost: float, runs: int) -> Mapping[str, str]:
+    return {"spend": f"{gettext('Sum')} {money(cost)}", "runs": f"{gettext('Sum')} {whole_number(runs)}"}
 
 
 def _report(tenant: Any) -> TenantReport:

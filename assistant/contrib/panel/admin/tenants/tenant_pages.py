@@ -17,8 +17,7 @@ from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.merging import MergingForm, kept_sentence
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.admin.limits import limits_form, save_limits
-from assistant.admin.roles import labels_of
+from assistant.admin.limits import save_limits
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
@@ -26,8 +25,11 @@ from assistant.contrib.panel.admin.base.tenant_lock import merging_lock
 from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.inviting import inviting
+from assistant.contrib.panel.admin.tenants.limit_hints import hinted_form
+from assistant.contrib.panel.admin.tenants.roles import labels_of
 from assistant.contrib.panel.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
+from assistant.contrib.panel.admin.tools.tenant_board import TOOLS_ON_A_PAGE
 from assistant.contrib.panel.reports import tenant_page
 from assistant.contrib.panel.reports.home import HomeReport, home_report, last_changes
 from assistant.contrib.panel.reports.needs import needs
@@ -91,7 +93,8 @@ def _assistants(request: HttpRequest, tenant: Tenant) -> Context:
 def _tools(request: HttpRequest, tenant: Tenant) -> Context:
     rows = [(row, row.cells[0].decision) for row in board_of_assistants(tenant=tenant, assistants=[])]
     counts = {policy: sum(decision.policy == policy for _, decision in rows) for policy in ("on", "ask", "off")}
-    return {"rows": [(row, decision.policy, shown_rule(decision.rule)) for row, decision in rows], "counts": counts}
+    shown = [(row, decision.policy, shown_rule(decision.rule)) for row, decision in rows[:TOOLS_ON_A_PAGE]]
+    return {"rows": shown, "counts": counts, "more": len(rows) - len(shown)}
 
 
 def _spend(request: HttpRequest, tenant: Tenant) -> Context:
@@ -104,7 +107,7 @@ def _spend(request: HttpRequest, tenant: Tenant) -> Context:
         "cost": next((line for line in use if line.key == "cost_per_month"), None),
         "use": use,
         "members": use_of_members(tenant=tenant),
-        "form": limits_form(request, tenant, sent) if may_set else None,
+        "form": hinted_form(request, tenant, sent) if may_set else None,
     }
 
 

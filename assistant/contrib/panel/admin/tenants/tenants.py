@@ -39,7 +39,7 @@ class TenantPages(TenantColumns, TenantAdmin):
     possible_actions = ALL
     list_display = (
         "name",
-        "is_active",
+        "standing",
         "spend",
         "runs",
         "failed",

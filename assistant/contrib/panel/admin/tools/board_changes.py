@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -27,7 +28,7 @@ from assistant.contrib.panel.admin.tools.wording import (
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.tool_board import BoardRow, read_board, tools_named
-from assistant.contrib.panel.services.undone_switches import latest_change, undo_change
+from assistant.contrib.panel.services.undone_switches import latest_change, lead_change, undo_change
 from assistant.models import Tenant
 from assistant.models.tool_settings import FOLLOW
 from assistant.services.toolpolicy.blocks import read_blocks
@@ -52,7 +53,10 @@ def change_switches(request: HttpRequest, targets: Sequence[Target], policy: str
     try:
         if len({target.tenant_id for target in targets}) > 1 and request.POST.get("confirmed") != "1":
             return _confirm(request, targets, policy)
-        change = set_switches(actor=request.user, targets=targets, policy=policy, seen=seen_in(request))
+        with transaction.atomic():
+            change = set_switches(actor=request.user, targets=targets, policy=policy, seen=seen_in(request))
+            if len(change.changed) > 1:
+                lead_change(change)
     except ValueError as exc:
         sentence = _("Nothing was changed: %(why)s.") % {"why": exc}
         if is_script:

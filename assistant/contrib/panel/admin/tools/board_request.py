@@ -63,8 +63,8 @@ def read_filters(request: HttpRequest) -> Filters:
     given = request.GET
     state, source = given.get("state", ""), given.get("source", "")
     return Filters(
-        q=_words(given.get("q", "")),
-        tool=_words(given.get("tool", "")),
+        q=words_in(given.get("q", "")),
+        tool=words_in(given.get("tool", "")),
         state=next((one for one in STATES if one == state), ""),
         source=next((one for one in SOURCES if one == source), ""),
         changes=given.get("changes") == "1",
@@ -125,5 +125,6 @@ def _may_see(request: HttpRequest, tenants: set[int]) -> bool:
     return tenants_of(request, PERMISSION).filter(pk__in=tenants).count() == len(tenants)
 
 
-def _words(text: str) -> str:
+def words_in(text: str) -> str:
+    """Return a search's words in one line, at most `MAX_WORDS` characters."""
     return " ".join(text.replace("\x00", "").split())[:MAX_WORDS]

@@ -17,13 +17,13 @@ from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_request import number_in, require_board
+from assistant.contrib.panel.services.prompt_tests.simulation import Simulation, simulate
 from assistant.contrib.panel.services.quota_report import limit_name
 from assistant.core.llm.protocol import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.assistants.configuration import LIMIT_COLUMNS
-from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
 from assistant.services.toolpolicy.conditions import told
 from assistant.services.toolpolicy.policy import EffectiveTool

@@ -2,55 +2,133 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.names import state_word
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
-from assistant.contrib.panel.admin.tools.board_changes import undo
-from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in
+from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
+from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in, words_in
 from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
-from assistant.contrib.panel.services.assistant_board import Cell, Row, board_of_assistants, reach_of
+from assistant.contrib.panel.services.assistant_board import (
+    Cell,
+    ListedTool,
+    Row,
+    board_of_assistants,
+    reach_of,
+    tools_of_tenant,
+)
 from assistant.contrib.panel.services.last_switches import last_switches
 from assistant.contrib.panel.services.undone_switches import latest_change
 from assistant.models import Assistant, Tenant
 from assistant.models.tool_settings import FOLLOW
-from assistant.services.toolpolicy.switch_changes import Overtaken, latest_version, set_switch
+from assistant.services.toolpolicy.switch_changes import Overtaken, Target, latest_version, set_switch
+
+# Each has a cell for the tenant and one for each assistant: 500 of them are a page of 4 MB.
+TOOLS_ON_A_PAGE = 100
+STATES = ("on", "ask", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilters:
+    """Which of a tenant's tools its page lists: by a part of the name or description, the group, and the state."""
+
+    q: str
+    group: str
+    state: str
+
+    @property
+    def query(self) -> str:
+        """The filters as a URL's query, without those that are not set."""
+        return urlencode({name: getattr(self, name) for name in ("q", "group", "state") if getattr(self, name)})
+
+    def tools(self, tenant: Tenant, every: Sequence[ListedTool]) -> list[ListedTool]:
+        """Return the tools that are like that; a state is that of the whole tenant."""
+        found = [listed for listed in every if listed.matches(words=self.q, group=self.group)]
+        if not self.state:
+            return found
+        rows = board_of_assistants(tenant=tenant, assistants=[], tools=found)
+        pairs = zip(found, rows, strict=True)
+        return [listed for listed, row in pairs if row.cells[0].decision.policy == self.state]
+
+
+def _filters(request: HttpRequest) -> ToolFilters:
+    given = request.GET
+    state = next((one for one in STATES if one == given.get("state")), "")
+    return ToolFilters(words_in(given.get("q", "")), words_in(given.get("group", "")), state)
 
 
 def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
-    """Show tools by one tenant and its assistants, or set a switch."""
+    """Show tools by one tenant and its assistants, or set switches."""
     row = tenants_of(request, PERMISSION).filter(slug=tenant).first()
     if row is None:
         raise Http404("There is no such tenant.")
     if request.method == "POST":
-        return undo(request) if "undo" in request.POST else _set_switch(request)
+        return _post(request, row)
     require_board(request)
-    assistants = list(row.assistants.order_by("slug"))
-    columns: list[dict[str, Any]] = [{"tenant": row, "reach": reach_of(tenants=[row])[row.pk], "is_own": True}]
-    columns += [{"tenant": row, "assistant": assistant} for assistant in assistants]
-    rows = board_of_assistants(tenant=row, assistants=assistants)
-    context = {
+    return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", _context(request, row))
+
+
+def _post(request: HttpRequest, tenant: Tenant) -> HttpResponse:
+    if "undo" in request.POST:
+        return undo(request)
+    return _set_many(request, tenant) if "policy" in request.POST else _set_switch(request)
+
+
+def _context(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
+    filters = _filters(request)
+    every = tools_of_tenant(tenant)
+    assistants = list(tenant.assistants.order_by("slug"))
+    page = Paginator(filters.tools(tenant, every), TOOLS_ON_A_PAGE).get_page(request.GET.get("page"))
+    columns: list[dict[str, Any]] = [
+        {"tenant": tenant, "reach": reach_of(tenants=[tenant])[tenant.pk], "is_own": True},
+        *({"tenant": tenant, "assistant": assistant} for assistant in assistants),
+    ]
+    rows = board_of_assistants(tenant=tenant, assistants=assistants, tools=list(page))
+    return {
         **admin.site.each_context(request),
-        "title": _("Switchboard of %(tenant)s") % {"tenant": row.name},
+        "title": _("Switchboard of %(tenant)s") % {"tenant": tenant.name},
         # If another tenant is picked in the header, that one is shown instead.
         "panel_next": reverse("admin:switchboard"),
-        "tenant": row,
+        "tenant": tenant,
         "columns": columns,
-        "lines": [
-            (one, [_shown(one, cell, column) for cell, column in zip(one.cells, columns, strict=True)]) for one in rows
+        "page": page,
+        "filters": filters,
+        "states": [(state, state_word(state)) for state in STATES],
+        "groups": _groups(filters, every),
+        "all": len(every),
+        "policies": [("on", _("On")), ("ask", _("Ask first")), ("off", _("Off")), (FOLLOW, _("Default"))],
+        "sections": [
+            (group, [(one, _cells(one, columns)) for one in some])
+            for group, some in groupby(rows, key=lambda one: one.group)
         ],
-        "seen": latest_version(tenants=[row.pk]),
+        "seen": latest_version(tenants=[tenant.pk]),
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "is_operator": is_operator(request),
         "has_board": is_operator(request) or tenants_of(request, PERMISSION).count() > 1,
     }
-    return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", context)
+
+
+def _groups(filters: ToolFilters, every: Sequence[ListedTool]) -> list[tuple[str, int, bool]]:
+    """Return the groups with their numbers of tools, and which is shown; none if there is only one."""
+    counts = Counter(listed.group for listed in every)
+    return [(name, count, name == filters.group) for name, count in counts.items()] if len(counts) > 1 else []
+
+
+def _cells(row: Row, columns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [_shown(row, cell, column) for cell, column in zip(row.cells, columns, strict=True)]
 
 
 def _shown(row: Row, cell: Cell, column: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +140,18 @@ def _shown(row: Row, cell: Cell, column: dict[str, Any]) -> dict[str, Any]:
     )
     rule = shown_rule(cell.decision.rule)
     return {"cell": cell, "column": column, "rule": rule, "after": after, "last": last_change(cell.last)}
+
+
+def _set_many(request: HttpRequest, tenant: Tenant) -> HttpResponse:
+    """Set the whole tenant's switches of the tools that are ticked, or of all that the filters find."""
+    every = tools_of_tenant(tenant)
+    ticked = set(request.POST.getlist("tool"))
+    found = _filters(request).tools(tenant, every) if request.POST.get("all") else every
+    names = [listed.tool.name for listed in found if request.POST.get("all") or listed.tool.name in ticked]
+    if not names:
+        messages.warning(request, _("Nothing was changed: tick the tools first."))
+        return HttpResponseRedirect(request.get_full_path())
+    return change_switches(request, [Target(tenant.pk, None, name) for name in names], request.POST["policy"])
 
 
 def _set_switch(request: HttpRequest) -> HttpResponse:

@@ -25,6 +25,7 @@ from assistant.contrib.panel.admin.base.shown_rules import shown_rule
 from assistant.contrib.panel.admin.tools.board_changes import change_switches, undo
 from assistant.contrib.panel.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.contrib.panel.admin.tools.tool_facts import facts_of, facts_of_servers
+from assistant.contrib.panel.admin.tools.tool_sections import sections
 from assistant.contrib.panel.admin.tools.wording import last_change, time_of, undo_label
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.contrib.panel.reports.tool_use import USE_DAYS, ToolUse, use_of_tool
@@ -211,7 +212,9 @@ def _context(request: HttpRequest, shown: _Shown, form: BlockForm) -> dict[str, 
     decided = [cell.decision.policy for _tenant, cell in cells]
     return {
         **admin.site.each_context(request),
+        **sections(request, tool, tenants),
         "title": tool.name,
+        "name_for_people": tool.title,
         "description": tool.description,
         "facts": [*facts_of_servers(shown.of_servers), *facts_of(tool, shown.of_servers)],
         "settings": sorted((tool.config.model_json_schema() if tool.config else {}).get("properties", {})),

@@ -19,6 +19,8 @@ const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:/;
 const MARKS = /^[\s\-+*_=#>|~`:]*$|^\s*(?:[-+*]|\d{1,9}[.)])\s+(?:\[[ xX]?\]?\s*)?$/;
 const UNFINISHED_NOTE = /^ {0,3}\[\^[A-Za-z0-9]*\]?:?[ \t]*$/;
 const NUMBER = /^\s*\d{1,9}[.)]?\s*$/;
+const DETAILS = /^ {0,3}<details>/i;
+const FOLDED = /^ *<details>\s*(?:<summary>([^]*?)(?:<\/summary>|$))?([^]*?)(?:<\/details>[^]*)?$/i;
 const TASK = /^\[([ xX])\] /;
 
 const indentation = (line) => /^ */.exec(line)[0].length;
@@ -109,11 +111,22 @@ class Reader {
       this.found.push({ tag: "p", kids: this.inline(this.lines.slice(at, to).join("\n"), to) });
       return to;
     }
+    if (!this.depth && DETAILS.test(line)) return this.details(at);
     return this.table(at) || this.paragraph(at);
   }
 
   formulaEnd(at) {
     return formulaEnd(this.lines, at, this.end, this.state.isOpen);
+  }
+
+  /** What is folded away, as it stays when its text is complete. */
+  details(at) {
+    let to = at + 1;
+    while (to < this.end && !/<\/details>/i.test(this.lines[to - 1])) to += 1;
+    const [, summary, inner] = FOLDED.exec(this.lines.slice(at, to).join("\n"));
+    this.nest({ tag: "details" }, inner.split("\n"), to);
+    this.found.at(-1).kids.unshift({ tag: "summary", kids: this.inline((summary ?? (/^\s*[^\s<]/.test(inner) ? "…" : "")).trim(), inner ? -1 : to) });
+    return to;
   }
 
   indented(at) {
@@ -202,8 +215,13 @@ class Reader {
     while (lines.length > 1 && isBlank(lines.at(-1)) && to < this.lines.length) lines.pop();
     const inner = this.nest({ tag: "li" }, lines, to);
     this.wasLoose = inner.isLoose;
-    const [start] = this.found.at(-1).kids;
-    if (typeof start?.kids?.[0] === "string") start.kids[0] = start.kids[0].replace(TASK, (_, mark) => (mark === " " ? "☐ " : "☑ "));
+    const made = this.found.at(-1);
+    const [start] = made.kids;
+    const task = typeof start?.kids?.[0] === "string" && TASK.exec(start.kids[0]);
+    if (task) {
+      start.kids[0] = (task[1] === " " ? "☐ " : "☑ ") + start.kids[0].slice(task[0].length);
+      made.cls = "task";
+    }
     return to;
   }
 

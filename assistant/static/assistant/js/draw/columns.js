@@ -3,7 +3,7 @@
 const NARROWEST = 80; // pixels
 const FIRST_ROWS = 2; // the head, and the row that shows what the columns hold
 
-const kept = new WeakMap(); // tables and how many of their first rows were there when their columns were measured
+const kept = new WeakMap(); // tables, and how many of their first rows and columns were there when these were measured
 
 function fix(table, widths) {
   const cells = [...table.rows[0].cells];
@@ -16,20 +16,22 @@ function widthsOf(table) {
   return [...table.rows[0].cells].map((cell) => Math.max(NARROWEST, cell.getBoundingClientRect().width));
 }
 
-/** Fix the columns of the tables in `open`: at first by their heads, and once more when the first row is complete. */
+/** Fix the columns of the tables in `open`: by their heads as far as these have come, and once more when the first row is complete. */
 export function keepColumns(open) {
   for (const table of open.querySelectorAll("table")) {
     const rows = table.rows.length > FIRST_ROWS ? FIRST_ROWS : 1;
-    if (kept.get(table) === rows || !table.offsetWidth) continue;
-    kept.set(table, rows);
+    const columns = table.rows[0]?.cells.length;
+    const before = kept.get(table);
+    if ((before?.rows === rows && before.columns === columns) || !table.offsetWidth) continue;
+    kept.set(table, { rows, columns });
     for (const cell of table.rows[0].cells) cell.style.width = "";
     table.style.width = table.style.tableLayout = "";
     fix(table, widthsOf(table));
   }
 }
 
-/** Return the widths of the columns of the tables in `open`, to be given to `layColumns`. */
-export const columnsOf = (open) => [...open.querySelectorAll("table")].filter((table) => kept.has(table)).map(widthsOf);
+/** Return the widths of the columns of the tables in `open`, to be given to `layColumns`; none of one that has shown no row yet. */
+export const columnsOf = (open) => [...open.querySelectorAll("table")].map((table) => (kept.get(table)?.rows === FIRST_ROWS ? widthsOf(table) : null));
 
 /** Give tables that take the place of drawn ones the same columns. */
 export function layColumns(tables, columns) {

@@ -218,7 +218,12 @@ class Line {
       else this.items.push(...link(found[1].includes(":") ? found[1] : `mailto:${found[1]}`, [found[1]]));
       return at + (line ?? found)[0].length;
     }
-    if (this.isOpen && /^<(?:https?:[^\s<>]*|[a-z/]?[^\s<>]*|br\s*\/?)$/i.test(rest) && this.canHold(at)) return this.hold(at);
+    const key = /^<kbd>([^<>\n]{1,30})<\/kbd>/i.exec(rest);
+    if (key) {
+      this.items.push({ tag: "kbd", kids: [key[1]] });
+      return at + key[0].length;
+    }
+    if (this.isOpen && /^<(?:https?:[^\s<>]*|[a-z/]?[^\s<>]*|br\s*\/?|kbd>[^<>]*(?:<[/kbd]*)?)$/i.test(rest) && this.canHold(at)) return this.hold(at);
     const isAddress = this.isOpen && /^<https?:[^\s<>]*$/i.test(rest);
     this.items.push(isAddress ? rest.slice(1) : "<");
     return isAddress ? this.text.length : at + 1;

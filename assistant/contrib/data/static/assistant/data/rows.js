@@ -1,7 +1,7 @@
-/* The rows that a message is about: that on the page, as a chip above the box, and those that are named with @. */
+/* What a message is about, as chips above the box: the row on the page, and rows, documents and tools named with @. */
 
 import { icon, make } from "../js/elements.js";
-import { gettext, ngettext } from "../js/i18n.js";
+import { gettext, locale, ngettext } from "../js/i18n.js";
 import { addStyles } from "../js/styles.js";
 import { Suggestions } from "../js/suggestions.js";
 
@@ -11,10 +11,13 @@ const MOST_NAME = 60; // characters after an @
 // An @ at the beginning of a word, with what was typed of the name.
 const TYPED = new RegExp(`(?:^|[\\s(\\[{"'“„«،])@([^@\\n]{0,${MOST_NAME}})$`, "u");
 
+const kindsOf = (rows) => new Intl.ListFormat(locale, { type: "unit", style: "narrow" }).format(new Set(rows.map(({ kind }) => kind)));
+const isNamedIn = (text, { label }) => text.includes(`@${label}`);
+
 export default class Rows {
   #options;
   #shown = []; // those of chips
-  #named = []; // those that were chosen after an @
+  #named = []; // those that were chosen after an @, each with its chip while its name is in the box
   #asked = null;
   #timer = 0;
   #chips = make("ul.row-chips", { hidden: true, "aria-label": gettext("What this is about") });
@@ -28,16 +31,17 @@ export default class Rows {
         box,
         form,
         announce,
-        label: gettext("Rows with this name"),
+        label: gettext("What has this name"),
         content: ({ label, kind }) => [make("bdi.row-label", {}, label), make("span.row-kind", {}, kind)],
         choose: (row) => this.#choose(row),
-        said: (count) => ngettext("%(count)s row, choose with the arrow keys", "%(count)s rows, choose with the arrow keys", count),
+        said: (count, found) => ngettext("%(count)s found (%(kinds)s), choose with the arrow keys", "%(count)s found (%(kinds)s), choose with the arrow keys", count, { kinds: kindsOf(found) }),
         changed: () => this.#fit(),
       },
       signal,
     );
     this.element = make("div.rows-of-message", { hidden: true }, this.#names.element, this.#chips);
     box.addEventListener("input", () => this.typed(), { signal });
+    box.addEventListener("change", () => this.#fit(), { signal }); // it was emptied, or filled with a draft
     box.addEventListener("blur", () => clearTimeout(this.#timer), { signal });
     signal.addEventListener("abort", () => clearTimeout(this.#timer));
     for (const { dataset } of document.querySelectorAll("[data-assistant-row]")) {
@@ -49,7 +53,7 @@ export default class Rows {
 
   /** What a message adds to its run: the rows of chips, and those whose names are still in its text. */
   forwarded(text) {
-    const named = this.#named.filter(({ label }) => text.includes(`@${label}`)).map(({ reference, label }) => ({ reference, name: label }));
+    const named = this.#named.filter(({ row }) => isNamedIn(text, row)).map(({ row: { reference, label } }) => ({ reference, name: label }));
     const rows = [...this.#shown.map(({ reference }) => ({ reference })), ...named].slice(0, MOST);
     return rows.length ? { rows } : {};
   }
@@ -59,24 +63,34 @@ export default class Rows {
   #show(row) {
     if (this.#shown.length >= MOST || this.#shown.some(({ reference }) => reference === row.reference)) return;
     this.#shown.push(row);
-    const name = make("bdi.row-label", {}, row.label);
-    const take = () => {
-      const isLast = chip === this.#chips.lastElementChild;
-      const next = (isLast ? chip.previousElementSibling : chip.nextElementSibling)?.querySelector("button") ?? this.#options.box;
-      this.#shown.splice(this.#shown.indexOf(row), 1);
-      chip.remove();
-      this.#fit();
-      this.#options.announce(gettext("%(name)s was taken off", { name: row.label }));
-      next.focus();
-    };
-    const off = make("button.row-off", { type: "button", title: gettext("Take off"), "aria-label": gettext("Take off %(name)s", { name: row.label }), onclick: take }, icon("close"));
-    const chip = make("li.row-chip", {}, icon("page"), make("span.row-kind", {}, row.kind), name, off);
-    this.#chips.append(chip);
+    this.#chips.append(this.#chip(row, icon("page"), () => this.#shown.splice(this.#shown.indexOf(row), 1)));
     this.#fit();
   }
 
+  /** Return a chip whose button calls `release()` and takes it off. */
+  #chip({ label, kind }, sign, release) {
+    const take = () => {
+      const isLast = chip === this.#chips.lastElementChild;
+      const next = (isLast ? chip.previousElementSibling : chip.nextElementSibling)?.querySelector("button") ?? this.#options.box;
+      release();
+      chip.remove();
+      this.#fit();
+      this.#options.announce(gettext("%(name)s was taken off", { name: label }));
+      next.focus();
+    };
+    const off = make("button.row-off", { type: "button", title: gettext("Take off"), "aria-label": gettext("Take off %(name)s", { name: label }), onclick: take }, icon("close"));
+    const chip = make("li.row-chip", {}, sign, make("span.row-kind", {}, kind), make("bdi.row-label", {}, label), off);
+    return chip;
+  }
+
+  /** Show the chips of those whose names are in the box. */
   #fit() {
-    this.#chips.hidden = !this.#shown.length;
+    const { box } = this.#options;
+    for (const { row, chip } of this.#named) {
+      if (!isNamedIn(box.value, row)) chip.remove();
+      else if (!chip.isConnected) this.#chips.append(chip);
+    }
+    this.#chips.hidden = !this.#chips.childElementCount;
     this.element.hidden = this.#chips.hidden && !this.#names.isOpen;
   }
 
@@ -91,8 +105,9 @@ export default class Rows {
   /** The text has changed. */
   typed() {
     clearTimeout(this.#timer);
+    this.#fit();
     const text = this.#typed;
-    const isNamed = text !== null && this.#named.some(({ label }) => text.startsWith(label));
+    const isNamed = text !== null && this.#named.some(({ row }) => text.startsWith(row.label));
     if (text === null || isNamed || /\s$/.test(text)) return this.#names.close();
     if (!text) return this.#names.offer([], gettext("Type the name of what you mean."));
     this.#timer = setTimeout(() => this.#search(text), WAIT);
@@ -122,11 +137,19 @@ export default class Rows {
     const text = this.#typed;
     if (text === null) return;
     const { box } = this.#options;
-    if (!this.#named.some(({ reference }) => reference === row.reference)) this.#named.push(row);
+    if (!this.#named.some((one) => one.row.reference === row.reference)) this.#named.push({ row, chip: this.#chip(row, make("span.row-at", { "aria-hidden": "true" }, "@"), () => this.#unname(row)) });
     const end = box.selectionStart;
     box.setRangeText(`@${row.label} `, end - text.length - 1, end, "end");
     box.dispatchEvent(new Event("input", { bubbles: true }));
     this.#options.announce(gettext("%(name)s was added", { name: row.label }));
     box.focus();
+  }
+
+  /** Its name stays in the text as a word. */
+  #unname(row) {
+    const { box } = this.#options;
+    this.#named = this.#named.filter((one) => one.row !== row);
+    box.value = box.value.replaceAll(`@${row.label}`, row.label);
+    box.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }

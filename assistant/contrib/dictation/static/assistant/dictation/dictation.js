@@ -16,7 +16,7 @@ function microphone() {
 }
 
 export default class Dictation {
-  element = make("div.dictation", { hidden: !canListen });
+  element = make("div.dictation.box-tool", { hidden: !canListen });
   #listening = null;
 
   constructor(options, signal) {
@@ -28,8 +28,6 @@ export default class Dictation {
     };
     const button = make("button.icon-button.dictate", { type: "button", title: label, "aria-label": label, "aria-pressed": "false", onclick: press }, microphone());
     this.element.append(note, button);
-    // Its parts are the box's own; the other styles come with what listens.
-    if (canListen) this.element.style.display = "contents";
   }
 
   /** Nothing: what was said is the message's own text. */

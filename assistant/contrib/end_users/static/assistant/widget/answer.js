@@ -7,6 +7,7 @@ import { copyButton, make, nodesOf } from "./elements.js";
 
 function decorate(head) {
   head.append(copyButton(gettext("Copy the code"), () => head.nextElementSibling.textContent));
+  import("../js/code_lines.js").then(({ addWrap }) => addWrap(head));
 }
 
 export class Answer extends AnswerText {

@@ -12,15 +12,20 @@ export class Conversation extends EventTarget {
   #thread;
   #transcript;
   #remember;
+  #ended;
+  #shown;
   #queue;
   #sendsQueued = false;
 
-  /** Continues the thread `id`, or starts one. `remember(id)` is called with the thread's id, or null if it does not exist. */
-  constructor({ connection, panel, id, remember }) {
+  /** Continues the thread `id`, or starts one. `remember(id)` is called with the thread's id, or null if it does not exist; `ended(isLive)`
+   * when a run has, and `shown()` when what was said is there. */
+  constructor({ connection, panel, id, remember, ended, shown }) {
     super();
     this.#connection = connection;
     this.#panel = panel;
     this.#remember = remember;
+    this.#ended = ended;
+    this.#shown = shown;
     this.#queue = new Queue(() => this.#writeWaiting());
     panel.waiting = this.#queue.element;
     this.#transcript = new Transcript(panel.log, {
@@ -162,6 +167,7 @@ export class Conversation extends EventTarget {
       summary: () => {}, // members see it, and titles
       title: () => {},
       tools: (off) => transcript.tools(off),
+      failing: (isFailing) => transcript.failing(isFailing),
       followUps: (questions) => transcript.followUps(questions),
       decisionsRefused: (reason) => {
         transcript.askAgain(reason);
@@ -171,6 +177,7 @@ export class Conversation extends EventTarget {
         const unsent = this.#thread.pendingMessage;
         panel.keepPlace(() => transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent));
         this.changed();
+        this.#shown();
       },
       ended: (event, isLive) => {
         const sentence = transcript.ended(event, isLive);
@@ -179,6 +186,7 @@ export class Conversation extends EventTarget {
           panel.announce(sentence);
           if (panel.isIdle) transcript.focusQuestion();
         } else transcript.refocus();
+        this.#ended(isLive);
         this.#sendWaiting(event);
       },
       refused: ({ message, code }, refused) => {

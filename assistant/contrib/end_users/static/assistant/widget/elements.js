@@ -6,8 +6,15 @@ import { copyText } from "../js/shared.js";
 
 export { icon, make };
 
+/** Return an icon that only the widget has, by its path. */
+export function drawn(path) {
+  const made = icon("close");
+  made.firstChild.setAttribute("d", path);
+  return made;
+}
+
 export const iconButton = (name, label, act) =>
-  make("button.icon", { type: "button", title: label, "aria-label": label, onclick: act }, icon(name));
+  make("button.icon", { type: "button", title: label, "aria-label": label, onclick: act }, typeof name === "string" ? icon(name) : name);
 
 /** Return a button that copies the text that `text()` returns, and says for a moment that it has. */
 export function copyButton(label, text) {

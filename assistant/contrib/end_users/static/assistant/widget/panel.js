@@ -1,11 +1,14 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
-import { gettext } from "../js/i18n.js";
+import { dayOrTime, gettext } from "../js/i18n.js";
 import { Follow } from "../js/scroll.js";
 import { catchFiles, isSendKey, showStop } from "../js/shared.js";
 import { whyTooLong } from "../js/thread.js";
-import { icon, iconButton, make } from "./elements.js";
+import { drawn, icon, iconButton, make } from "./elements.js";
 
+const TALKS = "M4.5 6.500h15M4.500 12h15M4.500 17.500h9";
+const WIDEN = "M14 4.500h5.500V10M19.500 4.500L13 11M10 19.500H4.500V14M4.500 19.500L11 13";
+const STILL_FOR = 100; // milliseconds after a scroll
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
 const PROBLEMS = {
   unreached: gettext("The assistant cannot be reached. Trying again…"),
@@ -23,6 +26,10 @@ export class Panel {
   #trouble = make("p.trouble", { hidden: true });
   #notice = make("p.ai-notice", { role: "note", dir: "auto", hidden: true });
   #welcome = make("div.welcome", { hidden: true });
+  #talks = make("nav.talks", { hidden: true, "aria-label": gettext("Conversations") });
+  #talksButton;
+  #wideButton;
+  #choose;
   #thinking = make("p.thinking", { hidden: true }, gettext("Working on the answer…"));
   #status = make("p.spoken", { role: "status" });
   #box = make("textarea", { rows: 1, dir: "auto", placeholder: gettext("Write a message") });
@@ -34,12 +41,14 @@ export class Panel {
   #follow;
   #timer = 0;
   #wasOpen = false;
+  #place = null; // where the last scroll has led
   #problemText = "";
   #form;
   #openTray = null;
   #tray = null;
 
-  /** `actions`: send(text, files), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
+  /** `actions`: send(text, files), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close();
+   * talks(), which asks for the list of conversations; choose(id), of that list; widen(isWide). */
   constructor(actions) {
     this.logo = make("img.logo", { alt: "", hidden: true });
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": gettext("Conversation") });
@@ -50,12 +59,22 @@ export class Panel {
     const jump = make("button.jump", { type: "button", hidden: true }, icon("latest"), gettext("Jump to latest"));
     const form = (this.#form = make("form", {}, this.#box, this.#send, this.#stop));
     this.#box.addEventListener("input", () => this.#fit());
+    this.#choose = (id) => (id ? actions.choose(id) : actions.fresh());
+    this.#talksButton = iconButton(drawn(TALKS), gettext("Conversations"), () => (this.#talks.hidden ? actions.talks() : this.closeLayer()));
+    this.#talksButton.setAttribute("aria-expanded", "false");
+    this.#wideButton = iconButton(drawn(WIDEN), gettext("Wide"), () => {
+      this.isWide = !this.isWide;
+      actions.widen(this.isWide);
+    });
+    this.#wideButton.classList.add("widen");
+    this.isWide = false;
     const close = iconButton("close", gettext("Close"), () => actions.close());
     close.classList.add("close");
     this.element = make(
       "section.panel",
       { role: "dialog" },
-      make("div.head", {}, this.logo, this.#title, iconButton("fresh", gettext("New conversation"), () => actions.fresh()), close),
+      make("div.head", {}, this.logo, this.#title, this.#talksButton, iconButton("fresh", gettext("New conversation"), () => actions.fresh()), this.#wideButton, close),
+      this.#talks,
       this.#trouble,
       this.#scroller,
       make("div.jump-place", {}, jump),
@@ -65,6 +84,11 @@ export class Panel {
       this.#status,
     );
     this.#follow = new Follow(this.#scroller, jump, () => !this.#welcome.hidden, () => [...this.log.querySelectorAll(".user")].at(-1));
+    let timer = 0;
+    this.#scroller.addEventListener("scroll", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#scroller.clientHeight && (this.#place = this.#follow.place), STILL_FOR);
+    });
     this.#welcome.addEventListener("click", ({ target }) => target.type === "button" && actions.send(target.textContent));
     const submit = (event) => {
       event.preventDefault();
@@ -142,7 +166,8 @@ export class Panel {
 
   welcome({ greeting, starters }) {
     const buttons = starters.map((text) => make("button", { type: "button", dir: "auto" }, text));
-    this.#welcome.replaceChildren(...(greeting ? [make("p", { dir: "auto" }, greeting)] : []), ...buttons);
+    const mark = make("span.mark", { "aria-hidden": "true" }, icon("chat"));
+    this.#welcome.replaceChildren(mark, ...(greeting ? [make("p", { dir: "auto" }, greeting)] : []), ...buttons);
     this.showWelcome();
   }
 
@@ -186,6 +211,56 @@ export class Panel {
   /** Put the element of a message that waits above the box. */
   set waiting(element) {
     this.#waiting.replaceChildren(element);
+  }
+
+  /** Show the conversations that the server has listed, with a button for a new one. */
+  listTalks(entries, current) {
+    const row = ({ threadId, title, at }) =>
+      make(
+        "button.talk",
+        { type: "button", "aria-current": String(threadId === current), onclick: () => this.#chosen(threadId) },
+        make("span.talk-title", { dir: "auto" }, title || gettext("Untitled conversation")),
+        make("span.talk-time", {}, dayOrTime(new Date(at))),
+      );
+    const fresh = make("button.talk.talk-new", { type: "button", onclick: () => this.#chosen("") }, icon("fresh"), gettext("New conversation"));
+    this.#talks.replaceChildren(fresh, ...entries.map(row));
+    this.#talks.hidden = false;
+    this.#talksButton.setAttribute("aria-expanded", "true");
+    (this.#talks.querySelector("[aria-current=true]") ?? fresh).focus();
+  }
+
+  #chosen(id) {
+    this.closeLayer();
+    this.#choose(id);
+    this.focus();
+  }
+
+  /** Close what lies over the conversation. Returns whether there was something. */
+  closeLayer() {
+    if (this.#talks.hidden) return false;
+    const hadFocus = this.#talks.contains(this.element.getRootNode().activeElement);
+    this.#talks.hidden = true;
+    this.#talksButton.setAttribute("aria-expanded", "false");
+    if (hadFocus) this.#talksButton.focus();
+    return true;
+  }
+
+  get isWide() {
+    return this.#wideButton.getAttribute("aria-pressed") === "true";
+  }
+
+  set isWide(isOn) {
+    this.#wideButton.setAttribute("aria-pressed", String(isOn));
+  }
+
+  /** Where the reader is, or was when the panel was taken out of the page; null at the end. */
+  get place() {
+    return this.#scroller.clientHeight ? this.#follow.place : this.#place;
+  }
+
+  set place(place) {
+    if (place) this.#follow.restore(place);
+    else this.toEnd();
   }
 
   /** Scroll to the end and follow it. */
@@ -255,6 +330,7 @@ export class Panel {
 
   set text(value) {
     this.#box.value = value;
+    this.#box.dispatchEvent(new Event("change")); // for what optional apps add
     this.#fit();
   }
 

@@ -3,33 +3,20 @@
    `all: initial` keeps the page's own styles out. Sizes are in pixels, because pages redefine rem. */
 
 const TEXT = `
-:host{display:block !important;opacity:1 !important}
-:host(:not([inline])){all:initial !important}
-:host([hidden]){display:none !important}
-:host([inline]){height:544px}
 .root{
-all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,sans-serif;
---paper:light-dark(#fff,#1c1b19);--sunken:light-dark(#f4f2ee,#282622);--line:light-dark(#e0dcd4,#3a3731);
---edge:light-dark(#8d877c,#7d776c);--ink:light-dark(#24211d,#ece8e0);--soft:light-dark(#655f56,#aca69b);
---accent:light-dark(var(--tenant-assistant-accent,var(--brand-light,#0f6b5c)),var(--tenant-assistant-accent-dark,var(--brand-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h))));
---on-accent:light-dark(var(--tenant-assistant-on-accent,var(--brand-on-light,#fff)),var(--tenant-assistant-on-accent-dark,var(--brand-on-dark,#10211d)));
---danger:light-dark(#b3261e,#f2938b);--warn:light-dark(#8a5a00,#e8bd6c);--mono:ui-monospace,monospace
+--sunken:light-dark(#f4f2ee,#282622);--line:light-dark(#e0dcd4,#3a3731);--edge:light-dark(#8d877c,#7d776c);
+--soft:light-dark(#655f56,#aca69b);--warn:light-dark(#8a5a00,#e8bd6c);--mono:ui-monospace,monospace
 }
-:host([theme="light"]) .root{color-scheme:light}
-:host([theme="dark"]) .root{color-scheme:dark}
-:host(:not([inline])) .root{display:block;position:fixed;inset:var(--tenant-assistant-inset,auto calc(16px + var(--place)*72px) 16px auto);z-index:2147483000}
-:host([inline]) .root{display:grid;height:100%;min-height:320px}
 *,*::before{box-sizing:border-box}
 [hidden]{display:none !important}
 p,pre,ul,ol,dl,dd,h3,fieldset{margin:0;padding:0;border:0;min-width:0}
 button,input,select,textarea{font:inherit;color:inherit}
-button{cursor:pointer;padding:6px 13px;border:1px solid var(--edge);border-radius:8px;background:var(--paper)}
-button:hover{background:var(--sunken)}
+button:where(:not(.launcher)){cursor:pointer;padding:6px 13px;border:1px solid var(--edge);border-radius:8px;background:var(--paper)}
+button:where(:not(.launcher)):hover{background:var(--sunken)}
 :disabled{opacity:.5;cursor:default}
 .stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
-.launcher{position:relative;display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
 .panel{display:flex;flex-direction:column;width:min(400px,calc(100vw - 32px - var(--place)*72px));height:min(608px,calc(100dvh - 104px));margin-bottom:13px;border:1px solid var(--line);border-radius:16px;background:var(--paper);color:var(--ink);box-shadow:0 10px 40px rgb(0 0 0 / 22%);overflow:hidden}
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
@@ -47,8 +34,6 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .inbox-entry{display:grid;gap:1px;padding:6px 10px;border:0;border-radius:8px;background:var(--sunken);color:inherit;text-align:start}
 .inbox-title{overflow:hidden;font-weight:600;text-overflow:ellipsis;white-space:nowrap}
 .inbox-about{font-size:12px;color:var(--soft)}
-.rings{outline:4px solid color-mix(in srgb,var(--accent) 45%,transparent)}
-.rings::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
 .too-long{padding:7px 16px;color:var(--danger);font-size:14px}
 .trouble{padding:7px 16px;background:var(--sunken);color:var(--soft);font-size:14px}
 .scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain;overflow-anchor:none}
@@ -57,7 +42,21 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .jump svg{width:16px}
 .scroller:focus-visible{outline-offset:-2px}
 .ai-notice{margin:0 0 12px;color:var(--soft);font-size:12px;text-align:center}
-.welcome{display:grid;gap:10px;color:var(--soft);justify-items:start}
+.welcome{display:grid;gap:10px;justify-items:start}
+.welcome>p{margin-bottom:4px;font-size:19px;font-weight:600;line-height:1.35;text-wrap:balance}
+.mark{display:grid;place-items:center;width:44px;height:44px;border-radius:50%;background:var(--fill);color:var(--on-accent)}
+.talks{display:grid;align-content:start;gap:2px;flex:none;max-height:60%;padding:8px;border-bottom:1px solid var(--line);overflow-y:auto}
+button.talk{display:flex;align-items:baseline;gap:10px;padding:8px 10px;border-color:transparent;text-align:start}
+.talk[aria-current=true]{background:color-mix(in srgb,var(--accent) 12%,var(--paper))}
+.talk-title{flex:1;min-width:0;text-align:-webkit-match-parent;text-align:match-parent;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.talk-time{flex:none;color:var(--soft);font-size:13px}
+.talk-new{align-items:center !important;font-weight:550}
+.talk-new svg{width:18px;color:var(--accent)}
+.widen[aria-pressed=true]{color:var(--accent) !important}
+:host(:not([inline])) .panel{animation:rise .16s ease-out}
+@keyframes rise{from{translate:0 10px;opacity:0 }}
+:host(:not([inline])) .wide .panel{width:min(760px,calc(100vw - 32px - var(--place)*72px));height:min(900px,calc(100dvh - 104px))}
+@media (max-width:480px){.widen{display:none !important}}
 .welcome button{color:var(--ink);text-align:start}
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
@@ -115,7 +114,8 @@ summary::-webkit-details-marker{display:none}
 .tool-brief{display:none}
 .tool-time{unicode-bidi:isolate;direction:ltr;color:var(--soft)}
 .state{color:var(--soft);white-space:nowrap}
-[data-state="ok"]>summary :is(.state,.sign svg){color:var(--accent)}
+[data-state="ok"]>summary .sign svg{color:var(--accent)}
+:is(.tool,.activity)[data-state="ok"]:not([data-nothing])>summary .state{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 :is([data-state="error"],[data-state="timeout"],[data-state="refused"])>summary :is(.state,.sign svg){color:var(--danger)}
 :is([data-state="awaiting_approval"],[data-state="unknown"])>summary :is(.state,.sign svg){color:var(--warn)}
 :is(.tool,.activity)[data-state="awaiting_approval"]{border-color:var(--warn)}
@@ -158,12 +158,16 @@ legend{padding:0;margin-bottom:5px}
 :is(.closed,.open) :is(h3,h4,h5,h6){margin:1em 0 .4em;color:inherit;font-size:1.05em;font-weight:700;line-height:1.3}
 :is(.closed,.open) blockquote>blockquote:last-child{margin-bottom:0}
 :is(.closed,.open) :is(ul,ol){padding-inline-start:1.4em}
+:is(.closed,.open) li.task{margin-inline-start:-1.3em;list-style:none}
+kbd{padding:1px 6px;border:1px solid var(--edge);border-radius:5px;background:var(--sunken);font-size:.85em}
+:is(.closed,.open) details{padding:6px 12px;border:1px solid var(--line);border-radius:8px}
+:is(.closed,.open) summary{font-weight:550;cursor:pointer}
 :is(.closed,.open) blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
 :is(.closed,.open) .table{overflow-x:auto}
 :is(.closed,.open) table{width:max-content;min-width:100%;border-collapse:collapse;font-size:.93em}
-:is(.closed,.open) :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top;overflow-wrap:break-word}
+:is(.closed,.open) :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:-webkit-match-parent;text-align:match-parent;vertical-align:top;overflow-wrap:break-word}
 :is(.closed,.open) th{white-space:nowrap}
-:is(.closed,.open) .right{text-align:end}
+:is(.closed,.open) .right{text-align:right}
 :is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
 .user>.media{justify-items:end;max-width:88%;margin-bottom:6px}
@@ -194,7 +198,9 @@ a{color:var(--accent)}
 code{font:.9em var(--mono)}
 :not(pre)>code{padding:.1em .35em;border-radius:5px;background:var(--sunken)}
 .code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:clip}
-.code-head{position:sticky;top:-16px;z-index:1;background:var(--sunken);display:flex;align-items:center;justify-content:space-between;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
+.code-head{position:sticky;top:-16px;z-index:1;background:var(--sunken);display:flex;align-items:center;gap:4px;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
+.code-lang{margin-inline-end:auto}
+.code[data-wrap] pre{white-space:pre-wrap;overflow-wrap:anywhere}
 pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .code :is(.hl-c,.hl-c1,.hl-cm,.hl-ch,.hl-cs,.hl-cpf){color:light-dark(#6d675c,#938c80);font-style:italic}
 .code :is(.hl-k,.hl-kc,.hl-kd,.hl-kn,.hl-kp,.hl-kr,.hl-ow,.hl-nt,.hl-cp){color:light-dark(#8a3a8f,#d7a0dc)}
@@ -207,14 +213,15 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .reasoning{color:var(--soft);font-size:14px}
 .reasoning>summary{cursor:pointer}
 .thoughts{margin-top:6px;padding-inline-start:12px;border-inline-start:2px solid var(--line);white-space:pre-wrap}
-.copy{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
+.copy,.wrap{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
+.wrap[aria-pressed="true"]{border-color:var(--line);color:var(--ink)}
 .approval{display:grid;grid-template-columns:minmax(0,1fr);gap:11px}
 .failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
 .failure>p{flex:1 1 100%}
 .failure{border-color:var(--danger);color:var(--danger)}
 .danger{border-color:transparent;background:var(--danger);color:light-dark(#fff,#2a0f0d)}
-.primary{border-color:transparent;background:var(--accent);color:var(--on-accent)}
-:is(.launcher,.primary):hover{background:color-mix(in srgb,var(--accent) 85%,var(--ink))}
+.primary{border-color:transparent;background:var(--fill);color:var(--on-accent)}
+.primary:hover{background:color-mix(in srgb,var(--fill) 88%,#000)}
 .queued{display:flex;flex-wrap:wrap;align-items:baseline;gap:8px;margin:0 11px 9px;padding:7px 12px;border:1px dashed var(--edge);border-radius:10px;font-size:13px}
 .queued-label{flex:1 1 100%;color:var(--soft)}
 .queued-text{flex:1;min-width:0;max-height:3em;overflow:hidden;overflow-wrap:anywhere;white-space:pre-line}
@@ -237,12 +244,11 @@ textarea:placeholder-shown{direction:inherit}
 .tray :is([data-state="failed"],[data-state="done"]) progress{display:none}
 .tray .remove{display:grid;place-items:center;width:30px;height:30px;padding:0;border:0;border-radius:50%;background:none}
 .panel>form>textarea{flex:1;min-width:0;min-height:42px;max-height:144px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);resize:none;field-sizing:content;font-size:16px}
-.panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
+.panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--fill);color:var(--on-accent)}
 .panel>form>.attach{background:none;color:var(--soft)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }.root:has(>.launcher[aria-expanded=true]){z-index:2147483001 !important}.launcher[aria-expanded=true]{display:none}}
 @media (prefers-reduced-motion:reduce){*{animation:none !important }}
-@media print{:host(:not([inline])){display:none !important}}
 `;
 
 export const sheet = new CSSStyleSheet();

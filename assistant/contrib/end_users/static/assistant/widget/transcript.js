@@ -120,6 +120,6 @@ export class Transcript extends EventView {
     const last = this.root.lastElementChild;
     if (last?.querySelector(".answer")) this.footers.of(last);
     this.resumeLast();
-    this.repeatTools();
+    this.repeatNotices();
   }
 }

@@ -5,7 +5,7 @@ import { gettext } from "../js/i18n.js";
 import { addStyles } from "../js/styles.js";
 
 export default class ModelChoice {
-  element = make("div.model-choice", {});
+  element = make("div.model-choice.box-tool", {});
   #select;
 
   constructor(options, signal) {

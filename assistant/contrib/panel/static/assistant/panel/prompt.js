@@ -22,4 +22,13 @@ window.addEventListener("beforeunload", (event) => {
   if (!isSent && ("unsaved" in form.dataset || text.value !== text.defaultValue)) event.preventDefault();
 });
 
+// As the server estimates it: a quarter of the bytes.
+const tokens = form.querySelector("[data-length]");
+text.addEventListener("input", () => {
+  const bytes = new TextEncoder().encode(text.value).length;
+  tokens.textContent = bytes ? Math.floor(bytes / 4) + 1 : 0;
+});
+
+document.getElementById("publication")?.scrollIntoView({ block: "nearest" });
+document.getElementById("publication")?.focus();
 document.getElementById("preview")?.focus();

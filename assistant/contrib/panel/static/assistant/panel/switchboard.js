@@ -6,13 +6,14 @@ async function setSwitch(form, button) {
   const body = new FormData(form);
   body.set(button.name, button.value);
   form.setAttribute("aria-busy", "true");
-  const response = await fetch(location.href, { method: "POST", body, headers: { "X-Requested-With": "fetch" } });
+  const response = await fetch(location.href, { method: "POST", body });
   if (!response.ok) throw new Error(`status ${response.status}`);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.querySelector("#board");
   if (!fresh) throw new Error("signed out");
   const scroll = form.querySelector(".board-scroll");
   const left = scroll.scrollLeft;
+  document.getElementById("undo")?.replaceWith(document.adoptNode(page.getElementById("undo")));
   form.replaceWith(document.adoptNode(fresh));
   document.querySelector(".board-scroll").scrollLeft = left;
   document.getElementById(button.id)?.focus({ preventScroll: true });
@@ -35,4 +36,16 @@ main.addEventListener("submit", (event) => {
     form.append(input);
     form.submit();
   });
+});
+
+// The box of a group ticks its tools, and the bar says how many are ticked.
+main.addEventListener("change", (event) => {
+  const { target } = event;
+  const form = target.closest("#board");
+  if (!form || target.type !== "checkbox") return;
+  if (target.dataset.group !== undefined) {
+    for (const box of target.closest("tbody").querySelectorAll("input[name=tool]")) box.checked = target.checked;
+  }
+  const count = form.querySelectorAll("input[name=tool]:checked").length;
+  for (const shown of form.querySelectorAll("[data-ticked]")) shown.textContent = count;
 });

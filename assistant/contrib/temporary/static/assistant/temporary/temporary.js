@@ -16,7 +16,7 @@ function clock() {
 }
 
 export default class Temporary {
-  element = make("div.temporary", {});
+  element = make("div.temporary.box-tool", {});
   #options;
   #isOn = false;
   #address = ""; // of the conversation, once it has begun

@@ -79,6 +79,6 @@ export async function open(conversation, _action, tool) {
   choice.replaceChildren();
   before.hidden = true;
   dialog.showModal();
+  wish.focus(); // before the answer is there, so that what is typed meanwhile chooses no tool
   await attempt(show);
-  wish.focus();
 }

@@ -1,0 +1,1 @@
+"""Change sets: prompts, models, switches and limits of tenants that are changed together, and taken back together."""

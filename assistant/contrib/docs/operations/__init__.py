@@ -1,0 +1,1 @@
+"""What the OpenAPI schema says of the core's operations, by subject."""

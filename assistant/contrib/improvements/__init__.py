@@ -1,0 +1,1 @@
+"""What goes wrong in groups, each with a proposal, and annotations of conversations."""

@@ -1,0 +1,12 @@
+"""The app's settings, read from environment variables of the same names. A project can set them itself."""
+
+from __future__ import annotations
+
+from assistant.environment import Environment
+
+ENVIRONMENT = Environment()
+
+# What all costs are in: the currency of the prices that the providers' pages and the price list hold.
+ASSISTANT_CURRENCY = ENVIRONMENT.text("ASSISTANT_CURRENCY", "USD")
+
+__all__ = ["ASSISTANT_CURRENCY"]

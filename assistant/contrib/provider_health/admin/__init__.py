@@ -1,0 +1,1 @@
+"""What the control panel shows of the health of providers."""

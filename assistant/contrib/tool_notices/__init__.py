@@ -1,0 +1,1 @@
+"""Open chats are told when a tool is switched off with a reason, or on again."""
