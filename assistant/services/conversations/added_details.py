@@ -84,7 +84,7 @@ def add_detail(
             server's HTML as nodes, `load(address)` fetches from the server as the reader.
         event: the `CUSTOM` event that tells of it before the run ends, whose value has the `messageId` of the answer.
         annotate: the dotted name of a function that takes a value, as read or as the event has it, and returns
-            `Annotation`s.
+            `Annotation`s. Both values have the `messageId` of the answer then.
         note: the dotted name of a function that takes a value as read, and returns a line for a conversation that is
             exported as Markdown, or "".
         left_out: the dotted name of a function that takes a value as read, and returns what the answer lacks, as parts
@@ -123,14 +123,23 @@ def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
     }
 
 
-def added_details(*, member: Member, runs: Collection[Run]) -> dict[int, dict[str, Any]]:
-    """Return the details that apps add to runs of a member, by the runs' ids and the details' names."""
+def added_details(
+    *, member: Member, runs: Collection[Run], only_annotating: bool = False
+) -> dict[int, dict[str, Any]]:
+    """Return the details that apps add to runs of a member, by the runs' ids and the details' names.
+
+    Args:
+        member: whose runs they are.
+        runs: their rows.
+        only_annotating: whether only details are read that annotate a message, whose values have its `messageId`.
+    """
     found: dict[int, dict[str, Any]] = {}
     if not _added:
         return found
     assistants = Assistant.objects.filter(tenant_id=member.tenant_id, pk__in={run.assistant_id for run in runs})
     extensions = dict(assistants.exclude(extensions=[]).values_list("pk", "extensions"))
-    for name, detail in _added.items():
+    read = {name: detail for name, detail in _added.items() if detail.annotate or not only_annotating}
+    for name, detail in read.items():
         having = [run for run in runs if detail.for_all or name in extensions.get(run.assistant_id, ())]
         if having:
             for pk, value in _Detail.call(detail.read, member=member, runs=having).items():

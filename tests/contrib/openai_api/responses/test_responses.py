@@ -52,6 +52,15 @@ def assert_same(stored: Any, given: Any) -> None:
     assert stored.to_dict() | {"completed_at": 0} == given.to_dict() | {"completed_at": 0}
 
 
+async def test_a_response_of_a_conversation_is_read_as_it_was_given(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello there")
+    async with client_of(server, cast) as client:
+        answer = await client.responses.create(model="support", input="Hi", conversation="c")
+        assert_same(await client.responses.retrieve(answer.id), answer)
+
+
 async def test_a_response_in_one_piece(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

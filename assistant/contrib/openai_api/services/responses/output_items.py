@@ -113,7 +113,7 @@ class ItemWriter:
             pending: the ids of the caller's own calls that it ended with.
             waiting: those of the calls that wait for approval.
             failed: those of the calls of the server's tools that failed, or were refused.
-            added: what optional apps add to the answer, by their names.
+            added: what optional apps annotate in the answers, by their names.
         """
         results = {one.tool_call_id: one.content for one in messages if one.role == "tool"}
         told: dict[str, dict[str, Any]] = {}

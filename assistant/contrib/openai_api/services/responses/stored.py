@@ -82,7 +82,7 @@ def response_body(member: Member, run: Run) -> dict[str, Any]:
         pending=outcome.get("pendingToolCallIds") or (),
         waiting=ids_of(outcome.get("interrupts") or ()),
         failed=set(calls.values_list("call_id", flat=True)),
-        added=added_details(member=member, runs=[run]).get(run.pk, {}),
+        added=added_details(member=member, runs=[run], only_annotating=True).get(run.pk, {}),
     )
     status = STATUSES[run.status]
     is_cut = status == "completed" and any(one.is_partial for one in added)

@@ -43,7 +43,6 @@ function added() {
   const reopen = () => gauge.classList.remove("closed");
   gauge.addEventListener("keydown", (event) => event.key === "Escape" && gauge.classList.add("closed"));
   gauge.addEventListener("focusout", reopen);
-  gauge.addEventListener("pointerleave", reopen);
   byId("hint").after(gauge);
   hideWithSummary(gauge);
   return gauge;
@@ -58,6 +57,8 @@ export async function draw({ share, older, isShown }) {
   gauge.summary = byId("summary-text").textContent;
   gauge.classList.toggle("full", share === 1);
   gauge.querySelector(".context-used").setAttribute("stroke-dasharray", `${share * 100} 100`);
-  gauge.querySelector("button").setAttribute("aria-label", text);
+  const button = gauge.querySelector("button");
+  button.setAttribute("aria-label", text);
+  button.title = text; // The note opens by a click: one that opened below a resting pointer would lie over Send.
   gauge.querySelector("p").textContent = text;
 }
