@@ -123,9 +123,7 @@ def detail_scripts(assistant: Assistant | None = None) -> dict[str, str]:
     }
 
 
-def added_details(
-    *, member: Member, runs: Collection[Run], only_annotating: bool = False
-) -> dict[int, dict[str, Any]]:
+def added_details(*, member: Member, runs: Collection[Run], only_annotating: bool = False) -> dict[int, dict[str, Any]]:
     """Return the details that apps add to runs of a member, by the runs' ids and the details' names.
 
     Args:
