@@ -26,6 +26,8 @@ CLIENT_PAGES := tests/client_pages
 # Python's clients have an environment of their own: they bring many packages, in other versions.
 CLIENTS_VENV := .venv-clients
 COMPATIBILITY_VENV := .venv-compatibility
+# Tools that change or describe the environment, and so have one of their own.
+TOOLS := .venv-tools
 LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) --ignore=$(CLIENT_PAGES)
 PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # They read the files of assistant_deploy_files.
@@ -123,8 +125,6 @@ test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the
 hosts: $(VENV)/.installed-dev $(TOOLS)/.installed chromium  ## Try the assistant in other projects: cookiecutter-django, unfold, Wagtail, ... (ARGS="unfold wagtail")
 	@$(BIN)/python -m tests.host_matrix --uv $(abspath $(TOOLS))/bin/uv $(ARGS)
 
-# Tools that change or describe the environment, and so have one of their own.
-TOOLS := .venv-tools
 LOCK := $(TOOLS)/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock" --all-extras \
 	--group site --group runserver
