@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import AssistantFilter, TenantFilter
@@ -82,6 +84,7 @@ class PromptVersionAdmin(TenantScopedAdmin):
     fields = ("assistant", "number", "status", "text", "label", "note", "author", "created_at", "published_at")
     readonly_fields = ("number", "status", "author", "created_at", "published_at")
     actions = ("publish",)
+    publish_template = "admin/assistant/promptversion/publish.html"
     audited_by_services = frozenset({"add", "change"})
     author = user_column("created_by")
 
@@ -126,13 +129,32 @@ class PromptVersionAdmin(TenantScopedAdmin):
         obj._state.adding = False
 
     @admin.action(description=gettext_lazy("Publish the selected versions (one per assistant)"), permissions=["add"])
-    def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
+    def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> HttpResponse | None:
         versions = list(queryset.select_related("assistant__tenant"))
         if len({version.assistant_id for version in versions}) != len(versions):
             self.message_user(request, gettext("Select only one version per assistant."), messages.ERROR)
-            return
+            return None
+        if "sure" not in request.POST:
+            return self.ask(request, versions)
         for version in versions:
             self.publish_version(request, version)
+        return None
+
+    def ask(self, request: HttpRequest, versions: Sequence[PromptVersion]) -> HttpResponse:
+        """Show each version beside what is published, and ask whether to publish it."""
+        used = self.get_queryset(request).filter(status=PromptVersion.Status.PUBLISHED)
+        published = {one.assistant_id: one for one in used.filter(assistant__in=[one.assistant for one in versions])}
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Publish?"),
+            "opts": self.opts,
+            "asked": [self.shown(one, published.get(one.assistant_id)) for one in versions],
+        }
+        return TemplateResponse(request, self.publish_template, context)
+
+    def shown(self, version: PromptVersion, published: PromptVersion | None) -> dict[str, Any]:
+        """Return what the page that asks shows of a version."""
+        return {"version": version, "name": assistant_label(version.assistant), "published": published}
 
     def publish_version(self, request: HttpRequest, version: PromptVersion) -> None:
         try:

@@ -83,7 +83,9 @@ def test_an_operator_sets_up_a_tenant_that_chats(cast: Cast) -> None:
     stored(root, PromptVersion, assistant=assistant.pk, text="You help.")
     version = PromptVersion.objects.get(assistant=assistant)
     published = {"action": "publish", "_selected_action": version.pk}
-    assert root.post("/admin/assistant/promptversion/", published).status_code == 302
+    asked = root.post("/admin/assistant/promptversion/", published).content.decode()
+    assert "Publish version 1 of Helper (initech/helper)?" in asked and "You help." in asked
+    assert root.post("/admin/assistant/promptversion/", published | {"sure": "1"}).status_code == 302
     stored(root, ToolSetting, tenant=tenant.pk, tool="current_time", policy="ask")
     stored(root, TenantLimits, tenant=tenant.pk, tenant_cost_per_month="20")
     version.refresh_from_db()

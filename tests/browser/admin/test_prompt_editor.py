@@ -52,6 +52,8 @@ async def test_write_preview_publish_and_roll_back_on_a_phone(amys: Visitor, cas
     assert (await published(cast)).endswith("Greet {{ user.name }}")
     await text.fill("Half a thought")
     await page.get_by_role("button", name="Roll back to this v1").click()
+    await expect(text).to_have_value("Half a thought")
+    await page.get_by_role("button", name="Publish now").click()
     await expect(page.locator(".messagelist")).to_contain_text("Version 1 of Support")
     await expect(text).to_have_value("Half a thought")
     assert await published(cast) == "You are Acme's support assistant."

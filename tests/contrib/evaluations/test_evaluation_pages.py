@@ -75,6 +75,7 @@ def test_two_clicks_compare_the_newest_questions_with_the_newest_draft(amys: Cli
     assert [case.question for case in evaluation.cases.all()] == ["Second?", "First?"]
     assert Job.objects.get(name="evaluation.run").key == str(evaluation.pk)
     assert "0 of 4 answers" in shown and "Publish version 2" in shown and "First?" in shown
+    assert f"/admin/assistant/promptversion/{draft.pk}/publish/" in shown
     reading = AuditEntry.objects.filter(action="conversation.read", actor=cast.amy)
     assert reading.count() == 2
 

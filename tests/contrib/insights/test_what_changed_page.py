@@ -65,6 +65,15 @@ def test_both_are_taken_back_at_once(cast: Cast, amys: Client) -> None:
     assert {*newest} == {("prompt.publish", "support v1", cast.amy.pk), ("tool.switch", "refund", cast.amy.pk)}
 
 
+def test_what_a_roll_back_changes_is_shown_beside_it(cast: Cast, amys: Client) -> None:
+    plant(cast)
+    page = amys.get(PAGE, {"assistant": cast.support.pk})
+    shown = [one for finding in page.context["findings"] for one in finding["suspects"] if one["way"] == "prompt"]
+    difference, old, new = shown[0]["difference"]
+    assert (old.number, new.number, difference.is_empty) == (2, 1, False)
+    assert "What a roll back changes" in page.content.decode()
+
+
 def test_what_was_changed_since_is_left(cast: Cast, amys: Client) -> None:
     plant(cast)
     page = amys.get(PAGE, {"assistant": cast.support.pk})

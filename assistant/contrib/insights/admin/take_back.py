@@ -16,10 +16,11 @@ from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.prompts import problems_of
 from assistant.contrib.insights.admin.request import PERMISSION
+from assistant.contrib.panel.services.text_difference import Difference, difference_of
 from assistant.contrib.panel.services.undone_switches import undo_entry
 from assistant.models import AuditEntry, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables
-from assistant.services.assistants.prompts import publish_prompt
+from assistant.services.assistants.prompts import publish_prompt, text_to_edit
 from assistant.services.toolpolicy.blocks import unblock_tool
 from assistant.services.toolpolicy.switch_changes import ACTION
 
@@ -46,6 +47,20 @@ def number_before(entry: AuditEntry) -> int | None:
     pair = values.get("published version") if isinstance(values, dict) else None
     number = str(pair[0]) if isinstance(pair, list) and len(pair) == 2 and pair[0] is not None else ""
     return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else None
+
+
+def difference_back(entry: AuditEntry) -> tuple[Difference, PromptVersion, PromptVersion] | None:
+    """Return what a roll back of a publication changes, with the version that was published and the one before it."""
+    slug, _space, number = entry.target.rpartition(" v")
+    before = number_before(entry)
+    versions = PromptVersion.objects.filter(assistant__slug=slug, assistant__tenant=entry.tenant_id)
+    is_number = number.isascii() and number.isdigit() and len(number) < 9
+    found = {one.number: one for one in versions.filter(number__in=[int(number), before])} if is_number else {}
+    if before is None or len(found) < 2:
+        return None
+    old = found[int(number)]
+    new = found[before]
+    return difference_of(text_to_edit(old), text_to_edit(new)), old, new
 
 
 @require_POST

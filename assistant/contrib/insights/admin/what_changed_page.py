@@ -28,7 +28,7 @@ from assistant.contrib.insights.admin.request import (
     read_request,
     what_changed_url,
 )
-from assistant.contrib.insights.admin.take_back import number_before, way_back
+from assistant.contrib.insights.admin.take_back import difference_back, number_before, way_back
 from assistant.contrib.insights.admin.what_changed_words import (
     FITS_WELL,
     fit_of,
@@ -167,18 +167,21 @@ def _shown_suspect(
         "reasons": [sentence for trace in suspect.traces if (sentence := sentence_of(trace))],
         "entry": entry,
         "way": None,
+        "difference": None,
         "links": [],
     }
     if entry is None:
         return {**shown, "title": title_of_seen(suspect)}
     # What the deployment's operators did is named to tenants, and not who did it.
     is_own = entry.tenant_id is not None or is_operator(request)
+    way = way_back(request, entry)
     return {
         **shown,
         "title": f"{action_title(entry.action)}: {entry.target}",
         "values": sentence_of_entry(entry) if is_own else "",
         "actor": entry.actor if is_own else None,
-        "way": way_back(request, entry),
+        "way": way,
+        "difference": difference_back(entry) if way == "prompt" else None,
         "links": _links(one, entry, runs),
     }
 

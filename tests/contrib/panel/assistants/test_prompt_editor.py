@@ -110,8 +110,13 @@ def test_what_was_typed_is_kept_whatever_others_do_to_the_draft(
     assert {"edited": "Be loud.", "published": "Be brief.", "deleted": PUBLISHED}[meanwhile] in texts
 
 
-def test_one_click_rolls_back(amys: Client, cast: Cast) -> None:
+def test_a_roll_back_shows_the_difference_and_asks(amys: Client, cast: Cast) -> None:
     publish_prompt(version=draft_prompt(assistant=cast.support, text="Be brief."))
+    shown = amys.get(editor(cast.support)).content.decode()
+    assert 'value="ask:1"' in shown and 'value="publish:1"' not in shown
+    asked = press(amys, cast.support, "ask:1")
+    assert "Publish version 1?" in asked and 'value="publish:1"' in asked and "prompt-difference" in asked
+    assert versions(cast)[1] == (2, "published", "Be brief.")
     page = press(amys, cast.support, "publish:1")
     assert "Version 1 of" in page and "What you typed is still here" not in page
     assert versions(cast) == [(1, "published", PUBLISHED), (2, "archived", "Be brief.")]
@@ -182,7 +187,10 @@ def test_a_published_version_gets_a_label_and_keeps_its_text(amys: Client, cast:
 def test_a_publication_is_scheduled_in_the_tenants_zone_shown_and_cancelled(amys: Client, cast: Cast) -> None:
     draft_prompt(assistant=cast.support, text="Sale!")
     at = (timezone.now() + timedelta(days=10)).astimezone(ZoneInfo("Europe/Vienna")).replace(hour=8, minute=30)
-    page = press(amys, cast.support, "schedule:2", **{"at-2": f"{at:%Y-%m-%dT%H:%M}"})
+    asked = press(amys, cast.support, "ask-at:2", **{"at-2": f"{at:%Y-%m-%dT%H:%M}"})
+    assert "Publish version 2?" in asked and 'value="schedule:2"' in asked and "prompt-difference" in asked
+    assert not Job.objects.exists()
+    page = press(amys, cast.support, "schedule:2", at=f"{at:%Y-%m-%dT%H:%M}", **{"at-2": ""})
     assert f"Version 2 will be published on {at:%Y-%m-%d} 08:30 (Europe/Vienna)." in page
     assert Job.objects.get().due_at == at.replace(second=0, microsecond=0)
     assert AuditEntry.objects.get(action="prompt.schedule").actor == cast.amy
@@ -194,7 +202,7 @@ def test_a_publication_is_scheduled_in_the_tenants_zone_shown_and_cancelled(amys
 @pytest.mark.parametrize("at", ["", "soon", "2020-01-01T08:00", "2999-01-01T08:00", "2027-03-28T02:30"])
 def test_a_moment_that_is_none_is_refused(amys: Client, cast: Cast, at: str) -> None:
     """The last one is left out in Vienna, where clocks are put forward."""
-    page = press(amys, cast.support, "schedule:1", **{"at-1": at})
+    page = press(amys, cast.support, "schedule:1" if at else "ask-at:1", **{"at-1": at})
     assert 'class="error"' in page
     assert not Job.objects.exists()
 
@@ -234,7 +242,7 @@ def test_nothing_of_a_rivals_prompt_is_seen_or_changed(amys: Client, cast: Cast)
     before = list(PromptVersion.objects.order_by("pk").values())
     for page in ("", "compare/"):
         assert amys.get(editor(cast.rival_support, page)).status_code == 404
-    for do in ("save", "publish-typed", "preview", "publish:2", "label:2", "schedule:2", "cancel:2"):
+    for do in ("save", "publish-typed", "preview", "publish:2", "label:2", "schedule:2", "ask-at:2", "cancel:2"):
         form = {"do": do, "text": "Mine.", "label-2": "mine", "at-2": "2027-01-01T08:00"}
         assert amys.post(editor(cast.rival_support), form).status_code == 404
     stolen = PromptVersion.objects.get(text="Betray.")

@@ -38,6 +38,9 @@ def test_a_new_version_is_a_draft_with_the_next_number(amys: Client, cast: Cast)
 
 def test_publishing_archives_the_previous_version(amys: Client, cast: Cast) -> None:
     version = draft_prompt(assistant=cast.support, text="Be brief.")
+    asked = amys.get(f"{LIST}{version.pk}/publish/").content.decode()
+    assert "Publish version 2 of Support (acme/support)?" in asked and "<ins>" in asked
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
     answer = amys.post(f"{LIST}{version.pk}/publish/", follow=True)
     assert "is published" in answer.content.decode()
     assert published(cast) == [(2, "Be brief.")]
@@ -80,38 +83,51 @@ def test_the_action_publishes_one_version_per_assistant(amys: Client, cast: Cast
     drafts = [draft_prompt(assistant=cast.support, text=text).pk for text in ("One.", "Two.")]
     both = amys.post(LIST, {"action": "publish", "_selected_action": drafts}, follow=True)
     assert "Select only one version" in both.content.decode()
-    amys.post(LIST, {"action": "publish", "_selected_action": drafts[1:]})
+    chosen = {"action": "publish", "_selected_action": drafts[1:]}
+    asked = amys.post(LIST, chosen).content.decode()
+    assert "Publish version 3 of Support (acme/support)?" in asked and "<ins>Two</ins>" in asked
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
+    amys.post(LIST, chosen | {"sure": "1"})
     assert published(cast) == [(3, "Two.")]
 
 
 def test_a_rivals_version_cannot_be_published(amys: Client, cast: Cast) -> None:
     version = draft_prompt(assistant=cast.rival_support, text="Betray.")
     assert amys.post(f"{LIST}{version.pk}/publish/").status_code == 404
+    assert amys.get(f"{LIST}{version.pk}/publish/").status_code == 404
     version.refresh_from_db()
     assert version.status == PromptVersion.Status.DRAFT
 
 
-def test_publishing_requires_a_post(amys: Client, cast: Cast) -> None:
+def test_a_first_version_is_asked_about_too(amys: Client, cast: Cast) -> None:
+    cast.support.prompt_versions.all().delete()
     version = draft_prompt(assistant=cast.support, text="Be brief.")
-    assert amys.get(f"{LIST}{version.pk}/publish/").status_code == 405
+    asked = amys.get(f"{LIST}{version.pk}/publish/").content.decode()
+    assert "No version is published yet." in asked and "Be brief." in asked
+    assert published(cast) == []
 
 
-def test_one_button_saves_what_was_typed_and_publishes_it(amys: Client, cast: Cast) -> None:
+def test_one_button_saves_what_was_typed_and_asks_whether_to_publish_it(amys: Client, cast: Cast) -> None:
     draft = draft_prompt(assistant=cast.support, text="Be brief.")
     page = f"{LIST}{draft.pk}/change/"
     shown = amys.get(page).content.decode()
     assert 'name="_publish"' in shown and f"{LIST}{draft.pk}/publish/" not in shown
     form = {"assistant": cast.support.pk, "text": "Be very brief.", "note": "", "_publish": "1"}
-    assert "is published" in amys.post(page, form, follow=True).content.decode()
+    asked = amys.post(page, form, follow=True)
+    assert "Publish version 2 of" in asked.content.decode()
+    draft.refresh_from_db()
+    assert (draft.text, draft.status) == ("Be very brief.", "draft")
+    amys.post(asked.request["PATH_INFO"], {"sure": "1"})
     assert published(cast) == [(2, "Be very brief.")]
     assert [row.action for row in AuditEntry.objects.order_by("pk")][-2:] == ["prompt.edit", "prompt.publish"]
 
 
-def test_a_new_version_is_saved_and_published_at_once(amys: Client, cast: Cast) -> None:
+def test_a_new_version_is_saved_and_asked_about(amys: Client, cast: Cast) -> None:
     assert 'name="_publish"' in amys.get(f"{LIST}add/").content.decode()
     form = {"assistant": cast.support.pk, "text": "Be kind.", "note": "", "_publish": "1"}
-    amys.post(f"{LIST}add/", form)
-    assert published(cast) == [(2, "Be kind.")]
+    asked = amys.post(f"{LIST}add/", form, follow=True)
+    assert "Publish version 2 of" in asked.content.decode()
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
 
 
 def test_what_cannot_be_saved_is_not_published(amys: Client, cast: Cast) -> None:

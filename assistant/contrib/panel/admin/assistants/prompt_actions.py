@@ -58,7 +58,7 @@ def _label(request: HttpRequest, version: PromptVersion) -> str:
 
 def _schedule(request: HttpRequest, version: PromptVersion) -> str:
     tenant = version.assistant.tenant
-    at = moment_in(request.POST.get(f"at-{version.number}", ""), tenant=tenant)
+    at = moment_in(request.POST.get("at") or request.POST.get(f"at-{version.number}", ""), tenant=tenant)
     if at <= timezone.now():
         raise ValidationError(_("This moment has passed. Choose a later one."))
     try:
@@ -83,5 +83,6 @@ _ACTIONS: Mapping[str, Callable[[HttpRequest, PromptVersion], str]] = {
     "publish": _publish,
     "label": _label,
     "schedule": _schedule,
+    "ask-at": _schedule,  # without a moment, which is a mistake to name
     "cancel": _cancel,
 }

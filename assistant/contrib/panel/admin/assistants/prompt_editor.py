@@ -70,6 +70,8 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
         return _page(request, found, form)
     if verb == "ask":
         return _page(request, found, form, asked=argument)
+    if verb == "ask-at" and (at := request.POST.get(f"at-{argument}", "")):
+        return _page(request, found, form, asked=argument, at=at)
     if verb in ("save", "publish-typed", "try", *shown_buttons(request)):
         version = _save(request, found, form, is_published=verb == "publish-typed")
         if version is None:
@@ -181,13 +183,20 @@ def _is_unsaved(assistant: Assistant, form: EditorForm) -> bool:
 
 
 def _page(
-    request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_kept: bool = False, asked: str | None = None
+    request: HttpRequest,
+    assistant: Assistant,
+    form: EditorForm,
+    *,
+    is_kept: bool = False,
+    asked: str | None = None,
+    at: str = "",
 ) -> HttpResponse:
     """Show the editor.
 
     Args:
         is_kept: whether to say that what was typed is not saved yet.
         asked: the number of the version that is about to be published, "" for what was typed; None for nothing.
+        at: when it is to be published, as it was typed; "" for now.
     """
     versions = assistant.prompt_versions.order_by("-number").select_related("created_by").defer("text")
     published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
@@ -222,7 +231,7 @@ def _page(
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],
         "users": users,
         "user_name": request.POST.get("user") or (own_name if own_name in users else next(iter(users), "")),
-        "publication": None if asked is None else publication_of(assistant, form, published, asked),
+        "publication": None if asked is None else publication_of(assistant, form, published, asked, at),
         "tokens": estimate_tokens(str(form["text"].value() or "")),
         "preview": preview_of(request, assistant, form, published) if request.POST.get("do") == "preview" else None,
     }

@@ -40,6 +40,7 @@ class Publication:
 
     Attributes:
         do: what the button that publishes it sends.
+        at: when, as it was typed; "" for now.
         number: the version's; None for what was typed.
         tokens: the prompt's, as estimated, with the names of variables and not their values.
         difference: from the published version; None if there is none.
@@ -49,21 +50,29 @@ class Publication:
     number: int | None
     tokens: int
     difference: Difference | None
+    at: str = ""
 
 
-def publication_of(assistant: Assistant, form: EditorForm, published: PromptVersion | None, number: str) -> Publication:
+def publication_of(
+    assistant: Assistant, form: EditorForm, published: PromptVersion | None, number: str, at: str = ""
+) -> Publication:
     """Return what to show before a version is published, or what was typed if no number is given.
+
+    Args:
+        at: the moment to publish at, as it was typed; "" for now.
 
     Raises:
         Http404: the assistant has no such version.
     """
     version = version_of(assistant, number) if number else None
     text = str(form["text"].value() or "").replace("\r\n", "\n") if version is None else text_to_edit(version)
+    verb = "schedule" if at else "publish"
     return Publication(
-        "publish-typed" if version is None else f"publish:{version.number}",
+        "publish-typed" if version is None else f"{verb}:{version.number}",
         None if version is None else version.number,
         estimate_tokens(text),
         None if published is None else difference_of(text_to_edit(published), text),
+        at,
     )
 
 

@@ -10,14 +10,16 @@ from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
-from django.views.decorators.http import require_POST
 
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.prompts import PromptVersionAdmin
 from assistant.contrib.panel.admin.assistants.prompt_compare import compare_view
-from assistant.contrib.panel.admin.assistants.prompt_editor import editor_view
+from assistant.contrib.panel.admin.assistants.prompt_editor import editor_url, editor_view
 from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.contrib.panel.services.text_difference import difference_of
+from assistant.core.values.history_window import estimate_tokens
 from assistant.models import PromptVersion
+from assistant.services.assistants.prompts import text_to_edit
 
 
 @replace(PromptVersion)
@@ -25,6 +27,7 @@ class PromptPages(PromptVersionAdmin):
     """The versions of assistants' system prompts."""
 
     change_form_template = "admin/assistant/promptversion/change_form.html"
+    publish_template = "admin/assistant/promptversion/ask.html"
     list_display = (*PromptVersionAdmin.list_display, "editor")
 
     @admin.display(description=gettext_lazy("editor"))
@@ -39,15 +42,14 @@ class PromptPages(PromptVersionAdmin):
         return self._published(request, obj) or super().response_change(request, obj)
 
     def _published(self, request: HttpRequest, version: PromptVersion) -> HttpResponse | None:
-        """Publish what was just saved if the button says so, in the transaction that saved it."""
+        """Go on to the page that asks whether to publish what was just saved, if the button says so."""
         if "_publish" not in request.POST or not self.has_add_permission(request):
             return None
-        self.publish_version(request, self.get_queryset(request).get(pk=version.pk))
-        return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
+        return HttpResponseRedirect(reverse("admin:assistant_promptversion_publish", args=[version.pk]))
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
-        publish = wrap(require_POST(self.publish_view))
+        publish = wrap(self.publish_view)
         return [
             path("editor/<int:assistant>/", wrap(editor_view), name="prompt_editor"),
             path("editor/<int:assistant>/compare/", wrap(compare_view), name="prompt_compare"),
@@ -56,6 +58,18 @@ class PromptPages(PromptVersionAdmin):
         ]
 
     def publish_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show what differs from what is published, and ask; a POST publishes."""
         version = self.row_or_404(request, object_id, self.has_add_permission)
+        if request.method != "POST":
+            return self.ask(request, [version])
         self.publish_version(request, version)
-        return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
+        return HttpResponseRedirect(editor_url(version.assistant))
+
+    def shown(self, version: PromptVersion, published: PromptVersion | None) -> dict[str, Any]:
+        """Also show what differs, line by line, and the prompt's length."""
+        text = text_to_edit(version)
+        return {
+            **super().shown(version, published),
+            "tokens": estimate_tokens(text),
+            "difference": None if published is None else difference_of(text_to_edit(published), text),
+        }
