@@ -15,6 +15,7 @@ from django.utils.translation import gettext, ngettext
 from assistant.contrib.browser_sessions.browsers import Browser, browser_of
 from assistant.contrib.browser_sessions.middleware import ROW
 from assistant.contrib.browser_sessions.models import BrowserSession
+from assistant.models import Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.sessions import open_session, user_of
 
@@ -48,16 +49,25 @@ class Listed:
 
 def sessions_of(request: HttpRequest) -> list[Listed]:
     """Return the sessions of the signed-in person, that of the request first; rows of ended ones are deleted."""
-    current = request.session.get(ROW)
+    listed = sessions_of_person(request.user, current=request.session.get(ROW))
+    return sorted(listed, key=lambda one: not one.is_current)
+
+
+def sessions_of_person(user: Any, *, current: int | None = None) -> list[Listed]:
+    """Return the sessions of a person, the last seen first; rows of ended ones are deleted.
+
+    Args:
+        current: the row of the session that asks, if it is theirs.
+    """
     live = []
     ended = []
-    for row in _rows(request.user)[:MAX_SESSIONS]:
+    for row in _rows(user)[:MAX_SESSIONS]:
         if _is_live(row):
             live.append(Listed(row.pk, browser_of(row.user_agent), row.last_seen_at, row.pk == current))
         else:
             ended.append(row.pk)
-    _rows(request.user).filter(pk__in=ended).delete()
-    return sorted(live, key=lambda one: not one.is_current)
+    _rows(user).filter(pk__in=ended).delete()
+    return live
 
 
 def sign_out(request: HttpRequest, pk: int) -> int:
@@ -68,6 +78,18 @@ def sign_out(request: HttpRequest, pk: int) -> int:
 def sign_out_others(request: HttpRequest) -> int:
     """End all sessions of the signed-in person but that of the request, `MAX_SESSIONS` at once; return their number."""
     return _end(request.user, _others(request))
+
+
+def sign_person_out(user: Any, pk: int | None, *, actor: audit_trail.Actor, tenant: Tenant) -> int:
+    """End sessions of another person; return how many were ended.
+
+    Args:
+        pk: the row of one; None for all of them, `MAX_SESSIONS` at once.
+        actor: who does it, for the audit.
+        tenant: the one in which they administer the person.
+    """
+    rows = _rows(user)
+    return _end(user, rows if pk is None else rows.filter(pk=pk), actor=actor, tenant=tenant)
 
 
 def _rows(user: Any) -> QuerySet[BrowserSession]:
@@ -83,13 +105,19 @@ def _is_live(row: BrowserSession) -> bool:
     return bool(user_of(open_session(row.session_key)).pk == row.user_id)
 
 
-def _end(user: Any, rows: QuerySet[BrowserSession]) -> int:
+def _end(
+    user: Any, rows: QuerySet[BrowserSession], *, actor: audit_trail.Actor = None, tenant: Tenant | None = None
+) -> int:
     ended = list(_ended(rows[:MAX_SESSIONS]))
     _rows(user).filter(pk__in=[row.pk for row in ended]).delete()
     if ended:
         names = [str(browser_of(row.user_agent)) for row in ended]
         audit_trail.record(
-            actor=user, action="sessions.sign_out", target=f"user {user.pk}", details={"browsers": names}
+            actor=actor or user,
+            action="sessions.sign_out",
+            target=f"user {user.pk}",
+            tenant=tenant,
+            details={"browsers": names},
         )
     return len(ended)
 

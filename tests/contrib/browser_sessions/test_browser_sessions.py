@@ -22,7 +22,7 @@ from assistant.contrib.browser_sessions.browsers import browser_of
 from assistant.contrib.browser_sessions.deleting import delete_ended
 from assistant.contrib.browser_sessions.models import BrowserSession
 from assistant.contrib.data_exports.exports import export_user
-from assistant.models import AuditEntry
+from assistant.models import AuditEntry, Membership
 from assistant.services.privacy.erasure import erase_user
 from tests.base import PASSWORD, Cast
 from tests.live import Server
@@ -236,3 +236,65 @@ async def test_the_open_socket_of_a_session_that_is_signed_out_is_closed(uvicorn
         await socket.until_custom("pong")
         await sync_to_async(here.post)(EVERYWHERE_ELSE)
         assert await socket.closed() == 4401
+
+
+MEMBERS = "/admin/assistant/membership/"
+SIGN_OUT = "/admin/sign-member-out/"
+
+
+def admin_of(user: object) -> Client:
+    client = Client()
+    client.force_login(user)  # type: ignore[arg-type]
+    return client
+
+
+def alices_page(client: Client, cast: Cast) -> str:
+    member = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    return client.get(f"{MEMBERS}{member.pk}/change/").content.decode()
+
+
+def test_a_members_page_lists_where_they_are_signed_in_and_signs_them_out(cast: Cast) -> None:
+    office = browser(cast.alice)
+    phone = browser(cast.alice, PHONE)
+    amy = admin_of(cast.amy)
+    member = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    page = alices_page(amy, cast)
+    assert "Firefox on Windows" in page
+    assert "Sign out of Safari on iPhone" in page
+    assert amy.get(SIGN_OUT).status_code == 405
+    answer = amy.post(SIGN_OUT, {"member": member.pk, "session": row_of(phone)}, follow=True)
+    assert "1 session is signed out." in answer.content.decode()
+    assert (is_signed_in(office), is_signed_in(phone)) == (True, False)
+    entry = AuditEntry.objects.get(action="sessions.sign_out")
+    assert (entry.tenant, entry.actor, entry.target) == (cast.acme, cast.amy, f"user {cast.alice.pk}")
+    amy.post(SIGN_OUT, {"member": member.pk})
+    assert not is_signed_in(office)
+    assert "In no browser now." in alices_page(amy, cast)
+
+
+def test_sessions_of_a_person_of_two_tenants_are_ended_by_operators_alone(cast: Cast) -> None:
+    office = browser(cast.alice)
+    member = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    Membership.objects.create(tenant=cast.globex, user=cast.alice)
+    amy = admin_of(cast.amy)
+    assert "Firefox on Windows" not in alices_page(amy, cast)
+    assert amy.post(SIGN_OUT, {"member": member.pk}).status_code == 404
+    assert is_signed_in(office)
+    root = admin_of(cast.root)
+    assert "Firefox on Windows" in alices_page(root, cast)
+    root.post(SIGN_OUT, {"member": member.pk})
+    assert not is_signed_in(office)
+
+
+@pytest.mark.parametrize("sent", [{}, {"member": "²"}, {"member": "9" * 40}, {"member": "1", "session": "x"}])
+def test_what_names_no_member_signs_nobody_out(cast: Cast, sent: dict[str, str]) -> None:
+    assert admin_of(cast.root).post(SIGN_OUT, sent).status_code == 404
+
+
+def test_a_rivals_admin_and_members_sign_nobody_out(cast: Cast) -> None:
+    office = browser(cast.alice)
+    member = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    assert admin_of(cast.greta).post(SIGN_OUT, {"member": member.pk}).status_code == 404
+    assert admin_of(cast.mallory).post(SIGN_OUT, {"member": member.pk}).status_code in (302, 403, 404)
+    assert Client(enforce_csrf_checks=True).post(SIGN_OUT, {"member": member.pk}).status_code in (302, 403)
+    assert is_signed_in(office)

@@ -131,7 +131,7 @@ def test_owners_are_told_by_mail_once(cast: Cast, sends_mail: None) -> None:
     (message,) = mail.outbox
     assert message.to == ["olga@acme.example"]
     assert message.subject == "Acme has used 50 % of its limit of cost this month"
-    assert "have cost 6.00" in str(message.body) and "limit of 10.00" in str(message.body)
+    assert "have cost USD 6.00" in str(message.body) and "limit of USD 10.00" in str(message.body)
 
 
 @pytest.mark.django_db(transaction=True)

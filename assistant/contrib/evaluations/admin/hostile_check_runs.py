@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
-from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -26,7 +25,7 @@ from assistant.contrib.evaluations.models import HostileCheck, HostileCheckResul
 from assistant.contrib.evaluations.services.hostile_checks.cases import OWN
 from assistant.contrib.evaluations.services.hostile_checks.checks import ChecksRefused, begin_checks, cancel_checks
 from assistant.contrib.evaluations.services.hostile_checks.shipped import FOREIGN, FORGED, HIDDEN, INJECTED, THEFT
-from assistant.core.values.pricing import MILLIONTHS
+from assistant.contrib.panel.admin.lists.cells import money, money_of
 from assistant.models import Assistant
 
 PERMISSION = "prompts"
@@ -60,7 +59,7 @@ def checks_view(request: HttpRequest, assistant: int) -> HttpResponse:
         return _begin(request, row)
     own = HostileCheck.objects.filter(tenant=row.tenant_id, is_active=True)
     runs = HostileCheckRun.objects.filter(assistant=row, tenant=row.tenant_id).select_related("created_by")[:MAX_LISTED]
-    listed = [(run, _sum(run), run.cost / MILLIONTHS) for run in runs]
+    listed = [(run, _sum(run), money_of(run.cost)) for run in runs]
     context = {
         **admin.site.each_context(request),
         "title": _("Hostile checks of %(assistant)s") % {"assistant": assistant_label(row)},
@@ -68,7 +67,7 @@ def checks_view(request: HttpRequest, assistant: int) -> HttpResponse:
         "runs": listed,
         "is_under_way": any(run.is_under_way for run, _text, _cost in listed),
         "own": own.filter(assistant=None).count() + own.filter(assistant=row).count(),
-        "max_cost": settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST,
+        "max_cost": money(most) if (most := settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST) else "",
         "has_page": request.user.is_superuser or tenants_of(request).filter(pk=row.tenant_id).exists(),
     }
     return TemplateResponse(request, "admin/assistant/evaluations/hostile_checks.html", context)
@@ -122,7 +121,7 @@ class HostileCheckRunAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("cost"), ordering="cost")
     def spent(self, run: HostileCheckRun) -> str:
-        return number_format(round(run.cost / MILLIONTHS, 4), 4)
+        return money_of(run.cost)
 
     @admin.display(description=gettext_lazy("configuration"))
     def made_with(self, run: HostileCheckRun) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from assistant.contrib.evaluations.models import EvaluationCase, EvaluationResult
 from assistant.contrib.evaluations.services.evaluations.figures import Figures, SideFigures
-from assistant.core.values.pricing import MILLIONTHS
+from assistant.contrib.panel.admin.lists.cells import money_of
 
 # Characters of texts that are shown, so that the page of fifty questions stays small.
 MAX_TEXT, MAX_CALL = 6_000, 400
@@ -32,7 +32,7 @@ def shown_sides(figures: Figures) -> list[tuple[str, list[str]]]:
         (_("As expected"), [f"{one.passed} / {one.expected}" if one.expected else "—" for one in sides]),
         (_("Tool calls"), [str(one.calls) for one in sides]),
         (_("Tokens in, out"), [_tokens(one) for one in sides]),
-        (_("Cost"), [number_format(round(one.cost / MILLIONTHS, 4), 4) for one in sides]),
+        (_("Cost"), [money_of(one.cost) for one in sides]),
         (_("Seconds, median"), [number_format(round(one.seconds, 1), 1) for one in sides]),
     ]
 
@@ -67,7 +67,7 @@ def _result(result: EvaluationResult, *, is_shown: bool) -> dict[str, Any]:
         "is_cut": len(result.answer) > MAX_TEXT,
         "calls": [_call(call, is_shown=is_shown) for call in result.calls],
         "tokens": _tokens(result),
-        "cost": number_format(round(result.cost / MILLIONTHS, 4), 4),
+        "cost": money_of(result.cost),
         "seconds": number_format(round(result.milliseconds / 1000, 1), 1),
     }
 

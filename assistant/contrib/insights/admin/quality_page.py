@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -52,6 +53,7 @@ from assistant.contrib.panel.admin.base.charts import Mark, Point, line_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.page_of_rows import PageOfRows
 from assistant.contrib.panel.admin.base.rooms import Link
+from assistant.contrib.panel.admin.lists.cells import in_currency, money
 from assistant.models import Assistant, AuditEntry, Tenant
 
 TITLES: dict[By, str | Promise] = {
@@ -137,7 +139,7 @@ def quality_csv(request: HttpRequest) -> HttpResponse:
     _check(request)
     asked = read_request(request, now=timezone.now())
     days = days_of(asked.rows, tool=asked.tool, period=asked.period)
-    head = [_("Day"), *(str(measure.name) for measure in MEASURES)]
+    head = [_("Day"), *(_head(measure) for measure in MEASURES)]
     rows = [(day.day.isoformat(), *(_plain(measure.value(day.sums)) for measure in MEASURES)) for day in days]
     return csv_response("quality", head, rows)
 
@@ -191,6 +193,8 @@ def shown_value(measure: Measure, value: float | None) -> str:
     if value is None:
         return "—"
     places = {"percent": 1, "seconds": 2, "cost": 4, "number": 0}[measure.unit]
+    if measure.unit == "cost":
+        return money(round(value, places), places)
     number = number_format(round(value, places), places, force_grouping=True)
     return f"{number}{unit_of(measure)}"
 
@@ -198,6 +202,11 @@ def shown_value(measure: Measure, value: float | None) -> str:
 def unit_of(measure: Measure) -> str:
     """Return what stands behind a number of a measure."""
     return {"percent": " %", "seconds": " s"}.get(measure.unit, "")
+
+
+def _head(measure: Measure) -> str:
+    """Return the title of a column of plain numbers."""
+    return in_currency(str(measure.name)) if measure.unit == "cost" else str(measure.name)
 
 
 def _plain(value: float | None) -> str:
@@ -375,7 +384,8 @@ def _chart(asked: QualityRequest, days: Sequence[DayOfSums], changes: Sequence[d
         "measure": measure.name,
         "days": asked.period.days,
     }
-    return line_chart(points, name=name, unit=unit_of(measure), marks=marks)
+    axis = settings.ASSISTANT_CURRENCY if measure.unit == "cost" else ""
+    return line_chart(points, name=name, unit=unit_of(measure), axis=axis, marks=marks)
 
 
 def _warnings(asked: QualityRequest) -> list[dict[str, Any]]:

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from django.db.models import Count, F, Min, Q, Value
 from django.db.models.functions import Concat
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
 
+from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.contrib.mcp_servers.admin import servers  # noqa: F401 - it registers
 from assistant.contrib.mcp_servers.models import McpCredential, McpServer, McpTool
 from assistant.contrib.mcp_servers.services.health_checks import LIST_JOB
@@ -15,10 +19,12 @@ from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
+from assistant.contrib.panel.admin.tenants.member_sections import add_member_section
 from assistant.contrib.panel.reports.needs import Item, items_of, look_for, unreadable_items
 from assistant.contrib.panel.reports.search import MAX_HITS, Hit, find_more_tools
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
+from assistant.models import Membership
 
 CHANGED = "mcptool"
 UNREADABLE = "unreadable-mcpserver"
@@ -56,6 +62,22 @@ def tools_called(text: str, tenants: TenantFilter) -> Iterator[Hit]:
         yield Hit("tool", full if pages else "", full, where)
 
 
+def _member_section(request: HttpRequest, member: Membership) -> SafeString | str:
+    """Return the servers for which a member needs credentials of their own, and whether they have any."""
+    if not is_operator(request) and member.tenant_id not in administered(request):
+        return ""
+    own = McpServer.objects.filter(tenant=member.tenant_id, credentials_of=McpServer.CredentialOwner.USER)
+    rows = list(own.order_by("name").values_list("pk", "name", "is_active"))
+    stored = McpCredential.objects.filter(server__tenant=member.tenant_id, user=member.user_id)
+    credentials = dict(stored.values_list("server_id", "pk"))
+    connections = [(pk, name, is_active, credentials.get(pk)) for pk, name, is_active in rows]
+    if not connections:
+        return ""
+    context = {"connections": connections}
+    return render_to_string("admin/assistant/mcp_servers/member_section.html", context, request)
+
+
+add_member_section(_member_section)
 show_in_room("settings", McpServer, after="provider")
 show_in_room("settings", McpCredential, after="mcpserver")
 describe_empty_list("mcpserver", gettext_lazy("There are no external servers. Add one to give assistants its tools."))

@@ -90,7 +90,7 @@ def cost_of_month(*, tenant: Tenant, spent: int) -> QuotaUsage | None:
     limit = quotas_of(tenant).tenant.cost_per_month
     if not limit:
         return None
-    texts = _used(spent, is_cost=True), _number(limit, is_cost=True)
+    texts = _number(spent, is_cost=True), _number(limit, is_cost=True)
     return QuotaUsage("cost_per_month", limit_name("cost_per_month"), *texts, LimitUse(spent, limit))
 
 
@@ -172,7 +172,7 @@ def _lines(quota: Quota, use: QuotaUse, now: datetime) -> list[QuotaUsage]:
         QuotaUsage(
             key=name,
             name=limit_name(name),
-            used=_used(used, is_cost=name.startswith("cost")),
+            used=_number(used, is_cost=name.startswith("cost")),
             limit=_number(limit, is_cost=name.startswith("cost")),
             share=LimitUse(used, limit),
             resets_at=windows.end(window),
@@ -185,10 +185,5 @@ def _lines(quota: Quota, use: QuotaUse, now: datetime) -> list[QuotaUsage]:
 
 
 def _number(number: int, *, is_cost: bool) -> str:
-    return f"{number / MILLIONTHS:,.2f}" if is_cost else f"{number:,}"
-
-
-def _used(number: int, *, is_cost: bool) -> str:
-    """Return what was used, with its currency; the limit is named beside it."""
-    text = _number(number, is_cost=is_cost)
-    return f"{settings.ASSISTANT_CURRENCY} {text}" if is_cost else text
+    """Return a number of what is counted, an amount with its currency."""
+    return f"{settings.ASSISTANT_CURRENCY} {number / MILLIONTHS:,.2f}" if is_cost else f"{number:,}"

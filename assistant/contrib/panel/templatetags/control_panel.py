@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.contrib.admin.templatetags.admin_list import result_list
 from django.core.exceptions import ImproperlyConfigured
 from django.template import Context
@@ -26,6 +27,12 @@ SHOWN_ASSISTANTS = 12
 def empty_text(model: str) -> str | Promise:
     """Return what the list of a model says while it has no rows."""
     return EMPTY_LISTS.get(model, "")
+
+
+@register.simple_tag
+def currency() -> str:
+    """Return what all costs are in."""
+    return str(settings.ASSISTANT_CURRENCY)
 
 
 @register.filter

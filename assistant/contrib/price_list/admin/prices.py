@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -87,5 +88,5 @@ class ModelPriceAdmin(TenantScopedAdmin):
 
 
 def _shown(price: Decimal) -> str:
-    """Return a price without zeros at its end."""
-    return f"{price.normalize():f}"
+    """Return a price with its currency, and without zeros at its end."""
+    return f"{settings.ASSISTANT_CURRENCY} {price.normalize():f}"

@@ -191,7 +191,7 @@ def test_days_are_a_chart_a_table_and_a_file(root: Client, cast: Cast) -> None:
     assert "<table>" in page
     lines = root.get("/admin/days.csv").content.decode("utf-8-sig").splitlines()
     assert len(lines) == 31
-    assert lines[0] == "Day,Runs,Failed,Cost"
+    assert lines[0] == "Day,Runs,Failed,Cost (USD)"
     assert lines[-1] == f"{timezone.now():%Y-%m-%d},1,1,1.500000"
 
 

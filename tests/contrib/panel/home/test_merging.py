@@ -242,7 +242,7 @@ def test_a_limit_that_is_refused_is_not_shown_as_in_force(root: Client, cast: Ca
     TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=Decimal(10))
     for address in (f"/admin/assistant/tenant/{cast.acme.pk}/spend/", f"/admin/spend/?tenant={cast.acme.pk}"):
         page = root.post(address, sent_by(root.get(address), tenant_cost_per_month="-5"))
-        assert page.context["cost"].limit == "10.00"
+        assert page.context["cost"].limit == "USD 10.00"
         assert page.context["form"].errors
 
 

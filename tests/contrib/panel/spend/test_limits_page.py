@@ -31,8 +31,8 @@ def test_use_is_shown_after_a_change_of_limits(root: Client, cast: Cast) -> None
     spend(cast, 11_000_000)
     reset_use(tenant_id=cast.acme.pk)
     page = root.get(f"/admin/assistant/tenant/{cast.acme.pk}/spend/").content.decode()
-    assert "11.00 of 10.00" in page
-    assert "11.00 of 20.00" in page
+    assert "11.00 of USD 10.00" in page
+    assert "11.00 of USD 20.00" in page
     assert not QuotaUse.objects.exists()
 
 
@@ -48,15 +48,15 @@ def test_use_is_shown_while_runs_are_refused(root: Client, cast: Cast) -> None:
             open_run(member=member, assistant_slug="support", given=given, owner="here")
         assert not QuotaUse.objects.exists()
         page = root.get(f"/admin/assistant/tenant/{cast.acme.pk}/spend/").content.decode()
-        assert "11.00 of 10.00" in page
-        assert "11.00 of 20.00" in page
+        assert "11.00 of USD 10.00" in page
+        assert "11.00 of USD 20.00" in page
 
 
 def test_a_members_use_is_shown_after_a_change_of_limits(root: Client, cast: Cast) -> None:
     spend(cast, 3_000_000)
     membership = cast.acme.memberships.get(user=cast.alice)
     page = root.get(f"/admin/assistant/membership/{membership.pk}/change/").content.decode()
-    assert "3.00 of 20.00" in page
+    assert "3.00 of USD 20.00" in page
 
 
 def test_the_form_says_what_holds_where_a_field_is_empty_and_what_is_used_now(
@@ -70,5 +70,5 @@ def test_the_form_says_what_holds_where_a_field_is_empty_and_what_is_used_now(
         shown = {name: field.widget.attrs.get("placeholder") for name, field in fields.items()}
         assert (shown["tenant_messages_per_day"], shown["tenant_runs"]) == ("1,500", "100")
         assert (shown["tenant_cost_per_day"], shown["end_user_runs"]) == ("no limit", "as a member")
-        assert fields["tenant_cost_per_month"].help_text == "USD 3.00 of 10.00 used now"
+        assert fields["tenant_cost_per_month"].help_text == "USD 3.00 of USD 10.00 used now"
         assert fields["tenant_messages_per_day"].help_text == "1 of 1,500 used now"

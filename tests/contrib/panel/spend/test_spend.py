@@ -193,10 +193,10 @@ def test_the_share_of_a_tenants_limit_is_shown(root: Client, cast: Cast) -> None
     TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=2)
     use(make_run(make_conversation(cast.alice, cast.support)), at=timezone.now())
     page: Any = root.get("/admin/spend/?by=tenant")
-    assert "1.50 of 2.00" in page.content.decode()
+    assert "1.50 of USD 2.00" in page.content.decode()
     assert "75 %" in page.content.decode()
     narrowed: Any = root.get(f"/admin/spend/?tenant={cast.acme.pk}")
-    assert narrowed.context["cost"].limit == "2.00"
+    assert narrowed.context["cost"].limit == "USD 2.00"
 
 
 @pytest.mark.parametrize(

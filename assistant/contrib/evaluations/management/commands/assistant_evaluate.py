@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
@@ -151,7 +152,7 @@ def _problems(figures: Figures, options: dict[str, Any]) -> list[str]:
 
 
 def _money(cost: int) -> str:
-    return f"{cost / MILLIONTHS:.4f}"
+    return f"{settings.ASSISTANT_CURRENCY} {cost / MILLIONTHS:.4f}"
 
 
 def _line(side: SideFigures) -> str:

@@ -225,9 +225,8 @@ def _check_cost(*, run: HostileCheckRun) -> None:
     limit = settings.ASSISTANT_HOSTILE_CHECKS_MAX_COST
     spent = HostileCheckRun.objects.filter(pk=run.pk, tenant=run.tenant_id).values_list("cost", flat=True).first() or 0
     if limit and spent >= limit * MILLIONTHS:
-        raise _Stopped(
-            f"The checks have cost {spent / MILLIONTHS:.2f}; ASSISTANT_HOSTILE_CHECKS_MAX_COST allows {limit}."
-        )
+        cost = f"{settings.ASSISTANT_CURRENCY} {spent / MILLIONTHS:.2f}"
+        raise _Stopped(f"The checks have cost {cost}; ASSISTANT_HOSTILE_CHECKS_MAX_COST allows {limit}.")
 
 
 @transaction.atomic

@@ -51,17 +51,20 @@ class Mark:
     url: str = ""
 
 
-def line_chart(points: Sequence[Point], *, name: str, unit: str = "", marks: Sequence[Mark] = ()) -> SafeString:
-    """Return a chart with a line; `name` describes it to screen readers, `unit` stands behind the numbers of the axis.
+def line_chart(
+    points: Sequence[Point], *, name: str, unit: str = "", axis: str = "", marks: Sequence[Mark] = ()
+) -> SafeString:
+    """Return a chart with a line; `name` describes it to screen readers.
 
-    Its colours are those of the admin: `frame.css` has the classes.
+    `unit` stands behind each number of the axis, `axis` above them, such as a currency. Its
+    colours are those of the admin: `frame.css` has the classes.
     """
-    return _chart(points, name=name, unit=unit, marks=marks, draw=_value_line)
+    return _chart(points, name=name, unit=unit, axis=axis, marks=marks, draw=_value_line)
 
 
-def bar_chart(points: Sequence[Point], *, name: str, unit: str = "") -> SafeString:
+def bar_chart(points: Sequence[Point], *, name: str, unit: str = "", axis: str = "") -> SafeString:
     """Return a chart with a bar for each day, and the period before as a line."""
-    return _chart(points, name=name, unit=unit, marks=(), draw=_bars)
+    return _chart(points, name=name, unit=unit, axis=axis, marks=(), draw=_bars)
 
 
 def _chart(
@@ -69,17 +72,19 @@ def _chart(
     *,
     name: str,
     unit: str,
+    axis: str,
     marks: Sequence[Mark],
     draw: Callable[[Sequence[Point], float], SafeString],
 ) -> SafeString:
     values = [one for point in points for one in (point.value, point.earlier) if one is not None]
     most = _ceiling(max(values, default=0))
     return format_html(
-        '<svg class="chart line-chart" viewBox="0 0 {} {}" role="group" aria-label="{}">{}{}{}{}{}{}</svg>',
+        '<svg class="chart line-chart" viewBox="0 0 {} {}" role="group" aria-label="{}">{}{}{}{}{}{}{}</svg>',
         WIDTH,
         HEIGHT,
         name,
         _axis(most, unit),
+        format_html('<text x="{}" y="14" text-anchor="end">{}</text>', LEFT - 8, axis) if axis else "",
         _labels(points),
         _line("chart-earlier", points, [point.earlier for point in points], most),
         draw(points, most),

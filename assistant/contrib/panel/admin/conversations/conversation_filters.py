@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
@@ -12,6 +13,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import ToolFilter
 from assistant.admin.base.visible_tenants import tenants_of
+from assistant.contrib.panel.admin.lists.cells import money
 from assistant.contrib.panel.reports.tool_use import FAILED as FAILED_CALLS
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Conversation, Feedback, Run, ToolCall, UsageEntry
@@ -97,7 +99,7 @@ class CostFilter(admin.SimpleListFilter):
         super().__init__(request, params, model, model_admin)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(cost, gettext("Above %(cost)s") % {"cost": cost}) for cost in COSTS]
+        return [(cost, gettext("Above %(cost)s") % {"cost": money(Decimal(cost))}) for cost in COSTS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
         if self.value() not in COSTS:

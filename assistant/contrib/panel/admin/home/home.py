@@ -22,6 +22,7 @@ from assistant.contrib.panel.admin.base.charts import Point, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.job_titles import job_title
 from assistant.contrib.panel.admin.base.picker import reported_tenants
+from assistant.contrib.panel.admin.lists.cells import in_currency
 from assistant.contrib.panel.reports.days import Day
 from assistant.contrib.panel.reports.home import HomeReport, home_report, last_changes
 from assistant.contrib.panel.reports.needs import Item, Need, needs
@@ -208,7 +209,7 @@ def days_as_csv(request: HttpRequest) -> HttpResponse:
 def csv_of_days(report: HomeReport) -> HttpResponse:
     """Return the days of a report as a CSV file."""
     rows = [(day.date.isoformat(), day.runs, day.failed, f"{day.cost:.6f}") for day in report.days]
-    return csv_response("days", [_("Day"), _("Runs"), _("Failed"), _("Cost")], rows)
+    return csv_response("days", [_("Day"), _("Runs"), _("Failed"), in_currency(_("Cost"))], rows)
 
 
 def advanced(request: HttpRequest) -> HttpResponse:

@@ -85,6 +85,11 @@ def money(amount: Decimal | float, places: int = 2) -> str:
     return f"{settings.ASSISTANT_CURRENCY} {number_format(amount, places, force_grouping=True)}"
 
 
+def in_currency(title: str) -> str:
+    """Return the title of a column of plain amounts, such as in a file, with their currency."""
+    return f"{title} ({settings.ASSISTANT_CURRENCY})"
+
+
 def money_of(millionths: int) -> str:
     """Return an amount, given in millionths; one below a hundredth with as many places as tell it from nothing."""
     amount = Decimal(millionths) / MILLIONTHS

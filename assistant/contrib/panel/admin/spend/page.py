@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -24,7 +25,7 @@ from assistant.contrib.panel.admin.base.charts import Point, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.contrib.panel.admin.base.tenant_lock import merging_lock
-from assistant.contrib.panel.admin.lists.cells import money
+from assistant.contrib.panel.admin.lists.cells import in_currency, money
 from assistant.contrib.panel.admin.spend.request import SpendRequest, names_of, read_request
 from assistant.contrib.panel.admin.spend.spend_sections import sections_of
 from assistant.contrib.panel.admin.tenants.limit_hints import hinted_form
@@ -128,7 +129,7 @@ def spend_csv(request: HttpRequest) -> HttpResponse:
         _("Cached input tokens"),
         _("Cache writes"),
         _("Output tokens"),
-        _("Cost"),
+        in_currency(_("Cost")),
     ]
     rows = [
         (
@@ -234,7 +235,8 @@ def _chart(days: Sequence[Line], earlier: Sequence[Line]) -> SafeString:
         )
         for day in days
     ]
-    return bar_chart(points, name=_("Cost on each day of the month, and of the month before"))
+    name = _("Cost on each day of the month, and of the month before")
+    return bar_chart(points, name=name, axis=settings.ASSISTANT_CURRENCY)
 
 
 def _in_words(day: Line) -> str:

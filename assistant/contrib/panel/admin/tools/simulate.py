@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.contrib.panel.admin.base.shown_rules import shown_rule
+from assistant.contrib.panel.admin.lists.cells import money_of
 from assistant.contrib.panel.admin.tools.board_request import number_in, require_board
 from assistant.contrib.panel.services.prompt_tests.simulation import Simulation, simulate
 from assistant.contrib.panel.services.quota_report import limit_name
 from assistant.core.llm.protocol import schema_tokens
-from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.assistants.configuration import LIMIT_COLUMNS
@@ -145,20 +145,20 @@ def _run_limits(found: Simulation) -> list[tuple[str, str]]:
     """Return all limits of a run, under the names of the assistant's columns."""
     settings = found.setup.settings
     values = {column: getattr(settings.limits, name) for name, column in LIMIT_COLUMNS.items()}
-    values["max_cost"] /= MILLIONTHS
     values |= {"history_tokens": settings.history_tokens, "history_messages": settings.history_messages}
     names = {field.name: capfirst(str(field.verbose_name)) for field in Assistant._meta.fields}
-    return [(names[column], f"{value:,g}" if value else _("no limit")) for column, value in values.items()]
+    return [(names[column], _of_limit(column, value) if value else _("no limit")) for column, value in values.items()]
+
+
+def _of_limit(name: str, value: float) -> str:
+    """Return the value of a limit, an amount with its currency."""
+    return money_of(int(value)) if "cost" in name else f"{value:,g}"
 
 
 def _quota(quota: Quota) -> list[tuple[str, str]]:
     """Return the limits that are set, as names and numbers."""
     values = ((name, getattr(quota, name)) for name in NAMES)
-    return [
-        (limit_name(name), f"{value / MILLIONTHS if name.startswith('cost') else value:,g}")
-        for name, value in values
-        if value
-    ]
+    return [(limit_name(name), _of_limit(name, value)) for name, value in values if value]
 
 
 def _key_limits(found: Simulation) -> list[tuple[str, str]]:

@@ -1,0 +1,1 @@
+"""The pages of the control panel about sessions in browsers."""
