@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.contrib.panel.reports.tenants import tenant_reports
-from assistant.models import AuditEntry, Conversation, Feedback, Tenant
+from assistant.models import AuditEntry, Conversation, Feedback, Run, Tenant
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 
@@ -55,3 +55,15 @@ def test_the_last_run_of_a_tenant_is_the_first_of_an_index(cast: Cast) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert tenant_reports(tenants=tenants, now=timezone.now())[cast.acme.pk].last_run_at == run.started_at
     assert not any("MAX(" in query["sql"] for query in queries.captured_queries)
+
+
+def test_calls_of_a_conversations_runs_are_read_without_an_or(root: Client, cast: Cast) -> None:
+    run = say_something(cast)
+    timeline = {"calls": [{"id": "c1", "name": "current_time", "at": 0, "ms": 1, "status": "ok"}]}
+    Run.objects.filter(pk=run.pk).update(timeline=timeline)
+    for page in (f"conversation/{run.conversation_id}/change/", f"run/{run.pk}/change/"):
+        with CaptureQueriesContext(connection) as queries:
+            assert root.get(f"/admin/assistant/{page}").status_code == 200
+        calls = [query["sql"] for query in queries.captured_queries if 'FROM "assistant_toolcall"' in query["sql"]]
+        assert len(calls) > 1
+        assert not any(" OR " in sql for sql in calls)
