@@ -142,6 +142,7 @@ ALLOWED = {
     (QUERY, "assistant/contrib/data_exports/exports.py:export_user"): LEAVING,
     (QUERY, "assistant/services/assistants/configuration.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/contrib/insights/services/summing.py:claim_tenants"): ALL_TENANTS,
+    (QUERY, "assistant/contrib/panel/sums/summing.py:claim_sums"): ALL_TENANTS,
     (QUERY, "assistant/services/files/attachments.py:delete_forgotten"): ALL_TENANTS,
     (QUERY, "assistant/contrib/mcp_server/direct_journal.py:expire_calls"): ALL_TENANTS,
     (QUERY, "assistant/services/limits/shared_queue.py:runs_before"): ALL_TENANTS,

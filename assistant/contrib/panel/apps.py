@@ -16,6 +16,7 @@ class PanelConfig(OptionalApp):
         from assistant.services.runs.prompt_tests import test_with
 
         jobs.handled_in("assistant.contrib.panel.services.scheduled_prompts")
+        jobs.handled_in("assistant.contrib.panel.sums.summing")
         tests = "assistant.contrib.panel.services.prompt_tests.testing"
         test_with(f"{tests}.ChatTests")
         for name, parse in (("promptVersion", "version"), ("testTools", "tools"), ("takenQuestion", "taken")):

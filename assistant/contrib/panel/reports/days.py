@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -11,6 +12,8 @@ from zoneinfo import ZoneInfo
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import TruncDate
 
+from assistant.contrib.panel.models import DaySum
+from assistant.contrib.panel.reports.summed_days import summed_days
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Run, UsageEntry
@@ -34,34 +37,58 @@ class Day:
         return 100 * self.failed / self.runs if self.runs else None
 
 
-def by_day(*, tenants: TenantFilter, first: date, last: date, zone: ZoneInfo) -> list[Day]:
-    """Return each day from `first` to `last`, both included, as days of a time zone. Two queries.
+def by_day(*, tenants: TenantFilter, first: date, today: date, zone: ZoneInfo) -> list[Day]:
+    """Return each day from `first` to `today`, both included, as days of a time zone.
 
-    Tests of prompts are no runs here; what they cost counts.
+    Days that are over are read from their sums, where there are some. At most seven queries. Tests of prompts are no
+    runs here; what they cost counts.
     """
-    begin, end = datetime.combine(first, time.min, zone), datetime.combine(last + timedelta(days=1), time.min, zone)
-    started = tenants.rows(Run.objects.filter(is_test=False, started_at__gte=begin, started_at__lt=end))
-    used = tenants.rows(UsageEntry.objects.filter(created_at__gte=begin, created_at__lt=end))
-    runs = _rows(
-        started.order_by()
-        .values(day=TruncDate("started_at", tzinfo=zone))
-        .annotate(runs=Count("pk"), failed=Count("pk", filter=Q(status__in=FAILED)))
+    found: dict[date, Counter[str]] = {}
+    summed = summed_days(tenants=tenants, zone=zone.key, first=first, last=today, today=today)
+    begin = first
+    if summed is not None:
+        begin = summed.through + timedelta(days=1)
+        sums = summed.tenants.rows(DaySum.objects.filter(zone=zone.key, day__gte=first, day__lte=summed.through))
+        by_sum = sums.order_by().values("day")
+        _add(found, by_sum.annotate(runs=Sum("runs"), failed=Sum("failed"), cost=Sum("cost")))
+        if summed.others is not None:
+            _merge(found, counted_days(tenants=summed.others, first=first, last=summed.through, zone=zone))
+    _merge(found, counted_days(tenants=tenants, first=begin, last=today, zone=zone))
+    days = [first + timedelta(days=number) for number in range((today - first).days + 1)]
+    counts = [(day, found.get(day, Counter())) for day in days]
+    return [Day(day, count["runs"], count["failed"], count["cost"] / MILLIONTHS) for day, count in counts]
+
+
+def counted_days(*, tenants: TenantFilter, first: date, last: date, zone: ZoneInfo) -> dict[date, Counter[str]]:
+    """Return the columns of `DaySum` for the days from `first` to `last` that have rows. Two queries."""
+    begin = datetime.combine(first, time.min, zone)
+    end = datetime.combine(last + timedelta(days=1), time.min, zone)
+    found: dict[date, Counter[str]] = {}
+    started = tenants.rows(Run.objects.filter(started_at__gte=begin, started_at__lt=end)).order_by()
+    counted = Q(is_test=False)
+    _add(
+        found,
+        started.values(day=TruncDate("started_at", tzinfo=zone)).annotate(
+            runs=Count("pk", filter=counted),
+            failed=Count("pk", filter=counted & Q(status__in=FAILED)),
+            run_rows=Count("pk"),
+        ),
     )
-    costs = _rows(used.order_by().values(day=TruncDate("created_at", tzinfo=zone)).annotate(cost=Sum("cost")))
-    days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
-    return [
-        Day(
-            day,
-            runs.get(day, {}).get("runs", 0),
-            runs.get(day, {}).get("failed", 0),
-            costs.get(day, {}).get("cost", 0) / MILLIONTHS,
-        )
-        for day in days
-    ]
+    used = tenants.rows(UsageEntry.objects.filter(created_at__gte=begin, created_at__lt=end)).order_by()
+    by_use = used.values(day=TruncDate("created_at", tzinfo=zone))
+    _add(found, by_use.annotate(cost=Sum("cost"), usage_rows=Count("pk")))
+    return found
 
 
-def _rows(rows: Any) -> Mapping[date, Mapping[str, Any]]:
-    return {row["day"]: row for row in rows}
+def _add(found: dict[date, Counter[str]], rows: Iterable[Mapping[str, Any]]) -> None:
+    for row in rows:
+        counts = {name: value for name, value in row.items() if name != "day"}
+        found.setdefault(row["day"], Counter()).update(counts)
+
+
+def _merge(found: dict[date, Counter[str]], more: Mapping[date, Counter[str]]) -> None:
+    for day, counts in more.items():
+        found.setdefault(day, Counter()).update(counts)
 
 
 def total(days: Sequence[Day]) -> Day:

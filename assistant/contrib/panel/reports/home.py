@@ -53,7 +53,7 @@ def home_report(*, tenants: TenantFilter, now: datetime, zone: ZoneInfo) -> Home
     """Return the figures of these tenants, with the days of a time zone."""
     today = now.astimezone(zone).date()
     begin_of_month = today.replace(day=1)
-    days = by_day(tenants=tenants, first=today - timedelta(days=2 * DAYS - 1), last=today, zone=zone)
+    days = by_day(tenants=tenants, first=today - timedelta(days=2 * DAYS - 1), today=today, zone=zone)
     first_token, whole_answer = _medians(tenants, now)
     return HomeReport(
         days=tuple(days[-DAYS:]),

@@ -179,7 +179,7 @@ def test_the_page_makes_no_more_queries_for_many_rows(root: Client, cast: Cast) 
 
     few = fill(2)
     assert fill(6) == few
-    assert few <= 30
+    assert few <= 31
 
 
 def test_days_are_a_chart_a_table_and_a_file(root: Client, cast: Cast) -> None:

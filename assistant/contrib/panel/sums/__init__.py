@@ -1,0 +1,1 @@
+"""Sums of days, which reports read: how they are made and kept."""
