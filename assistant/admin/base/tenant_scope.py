@@ -164,6 +164,8 @@ class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransac
     audited_by_services: Collection[str] = frozenset()
     # Django's hundred take twice the time.
     list_per_page = 50
+    # django-unfold draws *Add* in the header of lists and forms of pages that say so, as its own do.
+    show_add_link = True
     formfield_overrides = {models.JSONField: {"decoder": BoundedDecoder}}
 
     @property

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from assistant.contrib.change_sets.models import ChangeSet, TenantLabel
-from assistant.contrib.change_sets.services.acts import submit
+from assistant.contrib.change_sets.services.acts import submit, take_back
 from tests.base import Cast
 from tests.contrib.change_sets.sets import EVERY_KIND, NEW_PROMPT, change_set, give_label, prompt_of
 from tests.contrib.panel.conftest import signed_in
@@ -44,6 +44,16 @@ def test_a_staged_rollout_is_made_widened_and_taken_back_by_clicks(cast: Cast, r
     assert prompt_of(cast.support) == "You are brief."
     assert "1 change is as before" in post(root, row, do="take_back")
     assert prompt_of(cast.support) == "You are Acme's support assistant."
+
+
+def test_a_set_that_was_taken_back_says_by_whom(cast: Cast, root: Client) -> None:
+    row = submit(change_set=change_set(cast, NEW_PROMPT), actor=cast.root)
+    take_back(change_set=row, actor=cast.root)
+    page = root.get(f"{SETS}{row.pk}/change/").content.decode()
+    assert "Taken back by root" in page
+    other = submit(change_set=change_set(cast, NEW_PROMPT), actor=cast.root)
+    take_back(change_set=other, actor=None, why="Its time is over.")
+    assert "Taken back by itself" in root.get(f"{SETS}{other.pk}/change/").content.decode()
 
 
 def test_a_draft_of_the_editor_is_given_to_a_share(cast: Cast, root: Client) -> None:

@@ -80,6 +80,14 @@ def test_home_shows_what_has_become_worse_to_those_whom_it_concerns(cast: Cast, 
     assert "Support: disliked 25 %" in root.get("/admin/").content.decode()
     (need,) = [one for one in root.get("/admin/").context["needs"] if "answers worse" in one["sentence"]]
     assert need["items"][0][1] == "Globex"
+    assert need["url"] == need["items"][0][2]
+    weeks_then(cast, runs=40, down=10)
+    (two,) = [one for one in root.get("/admin/").context["needs"] if "answer worse" in one["sentence"]]
+    assert two["url"].endswith("/what-changed/")
+    page = root.get(two["url"])
+    assert {name for _text, name, _url in two["items"]} == {"Acme", "Globex"}
+    assert "Support (Acme)" in page.content.decode() and "Support (Globex)" in page.content.decode()
+    QualityWarning.objects.filter(tenant=cast.acme).delete()
     assert root.get(need["items"][0][2]).status_code == 200
     assert not [one for one in amys.get("/admin/").context["needs"] if "answers worse" in one["sentence"]]
     assert amys.get(need["items"][0][2]).status_code == 404

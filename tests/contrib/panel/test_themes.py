@@ -9,6 +9,8 @@ import pytest
 from django.conf import settings
 from django.contrib import admin
 
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+
 THEMES = settings.BASE_DIR / "assistant/static/assistant/admin/themes.css"
 APPS = settings.BASE_DIR / "assistant/contrib"
 # Pages of the panel alone.
@@ -37,3 +39,10 @@ def test_a_theme_gives_every_colour_that_our_style_sheets_take_from_django(theme
     given = set(SET.findall(OF_DJANGO.read_text())) - FONTS
     rule = THEMES.read_text().partition(f'html:has(link[href*="{theme}"]) {{')[2].partition("}")[0]
     assert len(used & given) > 10 and (used & given) - set(SET.findall(rule)) == set()
+
+
+def test_django_unfold_draws_add_in_the_header_of_our_lists() -> None:
+    ours = [page for page in admin.site._registry.values() if type(page).__module__.startswith("assistant.")]
+    scoped = [page for page in ours if isinstance(page, TenantScopedAdmin)]
+    assert len(scoped) > 30
+    assert all(page.show_add_link for page in scoped)

@@ -40,7 +40,7 @@ from assistant.contrib.change_sets.services.acts import (
     withdraw,
 )
 from assistant.contrib.change_sets.services.items import PROMPT, ChangeSetRefused, checked_item, read_items
-from assistant.models import PromptVersion
+from assistant.models import AuditEntry, PromptVersion
 
 State = ChangeSet.State
 MAX_LABELS = 500
@@ -208,6 +208,7 @@ class ChangeSetAdmin(TenantScopedAdmin):
             "base": base_template(),
             "opts": self.opts,
             "row": row,
+            "ended_by": _ended_by(row) if row.state == State.ENDED else "",
             "audience": audience_of(row),
             "is_draft": is_draft,
             "items": [(place, item, sentence_of(item), differences.get(place)) for place, item in enumerate(items)],
@@ -220,6 +221,13 @@ class ChangeSetAdmin(TenantScopedAdmin):
             "by_two": settings.ASSISTANT_CHANGE_SETS_BY_TWO,
             "list_url": reverse(LIST),
         }
+
+
+def _ended_by(row: ChangeSet) -> str:
+    """Return who has taken a set back, as the audit says; "" if it ended by itself, or the entry is not kept."""
+    entries = AuditEntry.objects.filter(tenant=row.tenant, action="changeset.take_back", details__change_set=row.pk)
+    entry = entries.select_related("actor").order_by("-pk").first()
+    return entry.actor.get_username() if entry is not None and entry.actor is not None else ""
 
 
 Told = tuple[int, str]

@@ -21,6 +21,7 @@ from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.admin.forms import is_shown, may_read_chats
 from assistant.contrib.evaluations.admin.new_page import new_evaluation_view, page_of, try_run_view
 from assistant.contrib.evaluations.admin.shown import shown_case, shown_sides
+from assistant.contrib.evaluations.admin.try_as import URL_NAME, try_as_view
 from assistant.contrib.evaluations.models import Evaluation, EvaluationCase
 from assistant.contrib.evaluations.models.evaluations import MAX_EXPECTED, MAX_NOTE
 from assistant.contrib.evaluations.services.evaluations.evaluations import (
@@ -66,6 +67,7 @@ class EvaluationAdmin(TenantScopedAdmin):
         return [
             path("new/<int:assistant>/", wrap(new_evaluation_view), name="new_evaluation"),
             path("try/<int:run>/", wrap(try_run_view), name="try_run"),
+            path("try-as/<int:assistant>/", wrap(try_as_view), name=URL_NAME),
             *super().get_urls(),
         ]
 

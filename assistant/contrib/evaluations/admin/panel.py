@@ -9,11 +9,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from assistant.admin.base.own_addresses import reverse
-from assistant.contrib.evaluations.admin import evaluations  # noqa: F401 - it registers
+from assistant.contrib.evaluations.admin import (
+    evaluations,  # noqa: F401 - it registers
+    try_as,
+)
 from assistant.contrib.evaluations.admin.hostile_check_runs import checks_link
 from assistant.contrib.evaluations.admin.new_page import keep_case
 from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
 from assistant.contrib.evaluations.models import Evaluation, HostileCheck, HostileCheckRun
+from assistant.contrib.panel.admin.assistants.try_chat import try_as_with
 from assistant.contrib.panel.admin.base.action_titles import name_actions
 from assistant.contrib.panel.admin.base.added_links import DraftButton, add_draft_button, add_link
 from assistant.contrib.panel.admin.base.empty_lists import describe_empty_list
@@ -83,3 +87,5 @@ add_link("prompt", _evaluations_link)
 add_link("run", _try_link)
 add_draft_button("compare-answers", DraftButton(gettext_lazy("Save and compare answers"), _new_evaluation))
 keep_cases_with(keep_case)
+try_as_with(f"admin:{try_as.URL_NAME}")
+name_actions(try_as.ACTION, gettext_lazy("Prompt tried as a member"))

@@ -124,7 +124,7 @@ look_for(WORSE, worse_assistants, after="limit-reached")
 describe_need(
     FAILING,
     sentence=lambda n: ngettext("%(n)s assistant fails", "%(n)s assistants fail", n),
-    every="assistant_insights_daysum_changelist",
+    every="what_changed",
     page=tab_url,
     is_urgent=True,
 )
@@ -135,7 +135,7 @@ describe_need(
         "%(n)s assistants answer worse than in the weeks before",
         n,
     ),
-    every="assistant_insights_daysum_changelist",
+    every="what_changed",
     page=tab_url,
     is_urgent=True,
 )

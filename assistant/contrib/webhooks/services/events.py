@@ -55,7 +55,7 @@ def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_k
         event_key: identifies the event among all of its kind. Recording the same event again sends nothing.
     """
     webhooks = _subscribed(tenant_id, event)
-    return _create_deliveries(tenant_id, webhooks, event, data, event_key) if webhooks else 0
+    return create_deliveries(tenant_id, webhooks, event, data, event_key) if webhooks else 0
 
 
 def _subscribed(tenant_id: int, event: str) -> list[int]:
@@ -63,9 +63,10 @@ def _subscribed(tenant_id: int, event: str) -> list[int]:
     return [pk for pk, events in rows.values_list("pk", "events") if event in events]
 
 
-def _create_deliveries(
+def create_deliveries(
     tenant_id: int, webhooks: Sequence[int], event: str, data: Mapping[str, Any], event_key: str
 ) -> int:
+    """Record an event for these webhooks of a tenant, without asking whether they want it; return their number."""
     now = timezone.now()
     slug = Tenant.objects.values_list("slug", flat=True).get(pk=tenant_id)
     # Stored as text, because exactly these bytes are signed.
@@ -142,14 +143,14 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
         data |= {"error_code": error_code, "input_tokens": input_tokens, "output_tokens": output_tokens}
         if added := added_counts(tenant_id=key.tenant_id, assistant_id=key.assistant_id, run_id=key.pk):
             data["added"] = added
-    _create_deliveries(key.tenant_id, webhooks, event, data, f"run {key.pk}")
+    create_deliveries(key.tenant_id, webhooks, event, data, f"run {key.pk}")
 
 
 @transaction.atomic
 def send_test(*, webhook: Webhook) -> WebhookDelivery:
     """Create a test delivery for a webhook, active or not."""
     event_key = uuid.uuid4().hex
-    _create_deliveries(webhook.tenant_id, [webhook.pk], TEST_EVENT, {"webhook": webhook.name}, event_key)
+    create_deliveries(webhook.tenant_id, [webhook.pk], TEST_EVENT, {"webhook": webhook.name}, event_key)
     message_id = _message_id(webhook.tenant_id, TEST_EVENT, event_key)
     return WebhookDelivery.objects.get(webhook=webhook, tenant_id=webhook.tenant_id, message_id=message_id)
 

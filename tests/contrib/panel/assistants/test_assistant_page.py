@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from assistant.contrib.panel.admin.assistants import try_chat
 from assistant.models import AuditEntry, CustomRole, Document, Feedback, Membership, PromptVersion, Run
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
@@ -112,7 +113,13 @@ def test_what_cannot_be_saved_is_said(amys: Client, cast: Cast) -> None:
     assert "nobody" in answer.json()["problems"][0]
 
 
-def test_those_who_are_no_members_are_told_so(root: Client, amys: Client, cast: Cast, settings: object) -> None:
+def test_operators_who_are_no_members_choose_one_and_are_told_so_where_nothing_tries_as_others(
+    root: Client, amys: Client, cast: Cast, settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = root.get(editor(cast)).content.decode()
+    assert 'id="try-user"' in page
+    assert 'data-self=""' in page
+    monkeypatch.setattr(try_chat, "_try_as", "")
     assert "you are not a member of Acme" in root.get(editor(cast)).content.decode()
     assert 'id="try-question"' in amys.get(editor(cast)).content.decode()
     settings.ASSISTANT_PROMPT_TESTS = False  # type: ignore[attr-defined]

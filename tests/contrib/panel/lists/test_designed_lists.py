@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from assistant.contrib.panel.models import MAX_VIEWS, SavedView
-from assistant.models import Conversation, Run, Tenant, UsageEntry
+from assistant.models import ApiKey, Conversation, Run, Tenant, ToolCall, UsageEntry
 from assistant.models.tenants import ChatReading
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.contrib.panel.conftest import fill, say_something, signed_in
 from tests.factories import make_conversation, make_run
@@ -158,3 +160,21 @@ def test_the_palette_has_pages_and_what_is_found(root: Client, amys: Client, cas
     hers = {one["title"]: one["links"] for one in amys.get("/admin/palette/?q=support").json()["groups"]}
     assert {link["belongsTo"] for links in hers.values() for link in links} <= {"Acme"}
     assert signed_in(cast.alice).get("/admin/palette/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        ("toolcall", "Failed 1"),
+        ("membership", "Active 2"),
+        ("assistant", "On 1"),
+        ("apikey", "Working 1"),
+    ],
+)
+def test_lists_without_money_say_how_many_are_in_use(cast: Cast, amys: Client, name: str, figure: str) -> None:
+    run = say_something(cast, tool="get_customer")
+    ToolCall.objects.filter(run=run).update(status="error")
+    create_api_key(tenant=cast.acme, user=cast.alice, name="gone", scopes=["chat"])
+    ApiKey.objects.update(revoked_at=timezone.now())
+    create_api_key(tenant=cast.acme, user=cast.alice, name="works", scopes=["chat"])
+    assert figure in below(amys, f"/admin/assistant/{name}/")

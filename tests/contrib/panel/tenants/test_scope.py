@@ -198,8 +198,14 @@ def test_an_admin_cannot_change_an_owner(amys: Client, cast: Cast) -> None:
 
 def test_a_suspended_tenants_admin_sees_nothing(amys: Client, cast: Cast) -> None:
     cast.acme.is_active = False
+    cast.acme.suspension_notice = "Please call <billing>."
     cast.acme.save()
     assert amys.get("/admin/assistant/assistant/").status_code == 403
+    first = amys.get("/admin/").content.decode()
+    assert "Acme is suspended: nobody chats there" in first
+    assert "Please call &lt;billing&gt;." in first
+    assert "You have no task here" not in first
+    assert "is suspended" not in signed_in(cast.greta).get("/admin/").content.decode()
 
 
 def test_django_permissions_alone_give_no_access(cast: Cast) -> None:

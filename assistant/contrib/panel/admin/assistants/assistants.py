@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
@@ -20,7 +22,7 @@ from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
 from assistant.contrib.panel.admin.assistants.welcome_fields import WelcomeForm, welcome_fields
 from assistant.contrib.panel.admin.base.added_links import added_links
 from assistant.contrib.panel.admin.base.replacing import replace
-from assistant.contrib.panel.admin.lists.list_parts import ListParts
+from assistant.contrib.panel.admin.lists.list_parts import ListParts, Total
 from assistant.contrib.panel.admin.lists.states import active_or_off
 from assistant.models import Assistant
 
@@ -54,6 +56,7 @@ class AssistantPages(ModelPages, AssistantAdmin, ListParts):
     change_form_template = "admin/assistant/assistant/change_form.html"
     list_display = ("name", "tenant", "answers_with", "prompt", "standing", "updated_at")
     more_columns = ("slug", "created_at")
+    list_totals: ClassVar[Mapping[str, Total]] = {"standing": Total(_("On"), Count("pk", filter=Q(is_active=True)))}
     readonly_fields = (*AssistantAdmin.readonly_fields, "pages")
     # Its prompt versions have a tab.
     inlines = (ClosedSwitches,)  # type: ignore[assignment]  # fewer than in the plain page

@@ -24,7 +24,7 @@ from assistant.contrib.panel.admin.assistants import assistant_tabs
 from assistant.contrib.panel.admin.assistants.prompt_actions import act_on_version
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
 from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, publication_of, users_of
-from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_url
+from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_as_url, try_url
 from assistant.contrib.panel.admin.base.added_links import added_links, shown_buttons
 from assistant.contrib.panel.reports.version_figures import DAYS, figures_of
 from assistant.contrib.panel.services.prompt_editor import save_typed, state_of
@@ -213,7 +213,11 @@ def _page(
         "title": _("Prompt of %(assistant)s") % {"assistant": assistant.name},
         "assistant": assistant,
         "assistant_tabs": assistant_tabs.open_tabs(request, assistant, assistant_tabs.PROMPT),
-        "can_try": settings.ASSISTANT_PROMPT_TESTS and is_tester(request, assistant),
+        "is_tester": is_tester(request, assistant),
+        "try_as": try_as_url(request, assistant),
+        "can_try": settings.ASSISTANT_PROMPT_TESTS
+        and (is_tester(request, assistant) or bool(try_as_url(request, assistant))),
+        "own_name": own_name,
         "form": form,
         "is_kept": is_kept,
         "published": published,

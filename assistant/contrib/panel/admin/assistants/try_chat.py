@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest
+from django.urls import NoReverseMatch
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.own_addresses import reverse
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.services.prompt_tests.shown_test import QUESTION_TO_TRY, TAKEN_FOR
 from assistant.models import Assistant, Membership, PromptVersion
+
+_try_as = ""
+
+
+def try_as_with(url_name: str) -> None:
+    """Let operators try prompts as any member, at an address of an optional app.
+
+    Args:
+        url_name: of a view that takes the assistant's primary key, and by POST `version`, `user` and `said`.
+    """
+    global _try_as  # noqa: PLW0603 - of the whole process
+    _try_as = url_name
+
+
+def try_as_url(request: HttpRequest, assistant: Assistant) -> str:
+    """Return the address at which the user tries a prompt as any member; "" if they may not, or nothing does that."""
+    if not _try_as or not is_operator(request):
+        return ""
+    try:
+        return reverse(_try_as, args=[assistant.pk])
+    except NoReverseMatch:
+        return ""
 
 
 def is_tester(request: HttpRequest, assistant: Assistant) -> bool:

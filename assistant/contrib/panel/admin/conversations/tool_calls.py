@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Avg
+from django.db.models import Avg, Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path
@@ -44,7 +44,10 @@ class ToolCallAdmin(LongList, ReadsChats, ReadOnlyAdmin, ListParts):
     text_fields = ("arguments",)
     list_display = ("name", "state", "tenant", "member", "asked_in", "decided_by_rule", "duration_ms", "started_at")
     more_columns = ("approver", "decided_at", "call_id")
-    list_totals: ClassVar[Mapping[str, Total]] = {"duration_ms": Total(_("Average"), Avg("duration_ms"))}
+    list_totals: ClassVar[Mapping[str, Total]] = {
+        "state": Total(_("Failed"), Count("pk", filter=Q(status=ToolCall.Status.ERROR))),
+        "duration_ms": Total(_("Average"), Avg("duration_ms")),
+    }
     list_filter = ("status", CalledToolFilter, TENANT, "started_at")
     search_fields = (
         "name",

@@ -160,11 +160,13 @@ def shown_need(need: Need) -> dict[str, Any]:
     """Return what a page shows about things of one kind that wait for a person."""
     sentence, every, page = _KINDS[need.kind]
     number = f"{need.count}+" if need.has_more else str(need.count)
+    items = [(_shown_name(item), item.tenant, _address(page, item.key)) for item in need.items]
     return {
         "is_urgent": need.kind in _URGENT,
         "sentence": sentence(need.count) % {"n": number},
-        "url": reverse(f"admin:{every}"),
-        "items": [(_shown_name(item), item.tenant, _address(page, item.key)) for item in need.items],
+        # One thing is named, and its own page settles it.
+        "url": items[0][2] if need.count == 1 else reverse(f"admin:{every}"),
+        "items": items,
         "is_cut": need.count > len(need.items),
     }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
@@ -25,7 +27,7 @@ from assistant.contrib.panel.admin.base.people import person_options, tenant_of_
 from assistant.contrib.panel.admin.base.picker import MAX_OPTIONS
 from assistant.contrib.panel.admin.base.show_secret_once import SingleUseForm
 from assistant.contrib.panel.admin.lists.cells import state
-from assistant.contrib.panel.admin.lists.list_parts import ListParts
+from assistant.contrib.panel.admin.lists.list_parts import ListParts, Total
 from assistant.contrib.panel.admin.settings.key_pages import KeyPages
 from assistant.contrib.panel.admin.tools.board_request import words_in
 from assistant.models import ApiKey, ApiKeyUse, Membership, Tenant
@@ -84,6 +86,12 @@ class ApiKeyAdmin(KeyPages, ListParts):
     permission = "keys"
     form = KeyForm
     possible_actions = frozenset({"view", "add", "change"})
+    list_totals: ClassVar[Mapping[str, Total]] = {
+        "standing": Total(
+            gettext_lazy("Working"),
+            Count("pk", filter=Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))),
+        )
+    }
     list_display = (
         "name",
         "user",

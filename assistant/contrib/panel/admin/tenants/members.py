@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.members import MembershipAdmin, MembershipForm
 from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.contrib.panel.admin.lists.list_parts import Total
 from assistant.contrib.panel.admin.lists.states import active_or_off
 from assistant.contrib.panel.admin.tenants.member_sections import sections_of
 from assistant.contrib.panel.admin.tenants.roles import sentence_of_lacking
@@ -50,6 +53,9 @@ class MemberPages(MembershipAdmin):
     form = MemberForm
     list_display: tuple[str, ...] = ("user", "tenant", "role", "standing", "created_at")  # type: ignore[assignment]
     change_form_template = "admin/assistant/membership/change_form.html"
+    list_totals: ClassVar[Mapping[str, Total]] = {
+        "standing": Total(gettext_lazy("Active"), Count("pk", filter=Q(user__is_active=True)))
+    }
     list_filter = (*MembershipAdmin.list_filter, ("custom_roles", RelatedOnlyFieldListFilter))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

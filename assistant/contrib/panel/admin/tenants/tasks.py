@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import reachable_tenants
 from assistant.contrib.panel.admin.tenants.tabs import open_tabs
+from assistant.services.tenancy.members import suspended_tenants_of
 
 # More tenants than these are reached by the picker.
 MAX_TENANTS = 60
@@ -21,5 +22,6 @@ def page(site: AdminSite, request: HttpRequest) -> TemplateResponse:
         **site.each_context(request),
         "title": _("Your tasks"),
         "tenants": [(tenant, open_tabs(request, tenant)) for tenant in tenants],
+        "suspended": suspended_tenants_of(user_id=request.user.pk or 0),
     }
     return TemplateResponse(request, "admin/assistant/panel/tasks.html", context)

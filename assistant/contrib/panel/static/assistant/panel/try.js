@@ -10,12 +10,14 @@ const question = document.getElementById("try-question");
 const send = document.getElementById("try-send");
 const anew = document.getElementById("try-new");
 const chat = document.getElementById("try-chat");
+const who = document.getElementById("try-user"); // operators choose a member
 const words = pane.dataset;
 const newId = () => crypto.randomUUID();
 
 let thread = newId();
 let run = null; // {id, began, answer, number} of the run that is awaited
 let connection = null;
+let spoken = []; // what was said as another member: question, answer, question, ...
 
 function add(kind, text) {
   const line = make(`li.${kind}`, {}, text);
@@ -67,6 +69,26 @@ async function opened() {
   await open;
 }
 
+/** Ask as the member that was chosen, whose test the server deletes when it has answered. */
+async function askAs(version, text) {
+  const data = new FormData();
+  data.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+  data.set("version", version.version);
+  data.set("user", who.value);
+  data.set("said", JSON.stringify([...spoken, text]));
+  run.began = performance.now();
+  const response = await fetch(words.as, { method: "POST", body: data, headers: { Accept: "application/json" } });
+  const found = await response.json();
+  if (!response.ok || found.error) return failed(found.problem ?? found.error);
+  for (const call of found.calls) add("tool", `${words.tool}: ${call.name} · ${call.how}`);
+  const facts = [who.value, `${words.version} ${version.number}`, `${found.seconds} ${words.seconds}`, `${found.tokens} ${words.tokens}`];
+  add("answer", found.answer).append(make("small", {}, facts.join(" · ")));
+  said.scrollTop = said.scrollHeight;
+  spoken = [...spoken, text, found.answer || "—"].slice(-18);
+  anew.hidden = false;
+  ended();
+}
+
 const handlers = {
   TEXT_MESSAGE_START: () => (run.answer = add("answer", "")),
   TEXT_MESSAGE_CONTENT: ({ delta }) => {
@@ -107,8 +129,9 @@ async function ask() {
     const version = await saved();
     if (!version) return;
     run.number = version.number;
-    await opened();
     show(words.answering);
+    if (words.as && who.value.trim() !== words.self) return await askAs(version, text);
+    await opened();
     run.began = performance.now();
     run.isSent = connection.send({
       threadId: thread,
@@ -126,6 +149,7 @@ async function ask() {
   }
 }
 
+who?.addEventListener("change", () => anew.click());
 send.addEventListener("click", ask);
 question.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -135,6 +159,7 @@ question.addEventListener("keydown", (event) => {
 anew.addEventListener("click", () => {
   if (run) return;
   thread = newId();
+  spoken = [];
   said.replaceChildren();
   anew.hidden = chat.hidden = true;
   document.getElementById("try-empty").hidden = false;
