@@ -297,3 +297,32 @@ async def test_a_question_during_a_database_outage_is_sent_again_automatically(
     await expect(questions(page)).to_have_text(["Are you there?"])
     await expect(page.locator(".turn.user .note")).not_to_be_visible()
     assert tried[0] == tried[1]
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["nothing was asked", "a ping was sent before"])
+async def test_without_a_network_a_second_is_waited_for_an_answer(
+    is_asked: bool, shaky_browser: Visitor, line: Line
+) -> None:
+    """With one it is ten. The page's clock stands still, so that the test's own speed says nothing."""
+    page = await shaky_browser.context.new_page()
+    await page.clock.install()
+    await page.goto(shaky_browser.origin + "/t/acme/")
+    is_open, waits = page.locator("body[data-connection=open]"), page.locator("body[data-connection=waiting]")
+    await expect(is_open).to_be_attached()
+    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    line.swallow()
+    if is_asked:
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        await page.clock.run_for(2_000)
+        await expect(is_open).to_be_attached()
+    await page.evaluate("window.addEventListener('offline', () => (window.isTold = true))")
+    await page.context.set_offline(True)
+    await page.wait_for_function("window.isTold")
+    await page.clock.run_for(900)
+    await expect(is_open).to_be_attached()
+    await page.clock.run_for(200)
+    await expect(waits).to_be_attached()
+    await page.context.set_offline(False)
+    line.mend()
+    await page.clock.resume()
+    await expect(is_open).to_be_attached()

@@ -69,6 +69,7 @@ print('hello')  # a comment
 
 $x^2$
 """
+HISTORY_TOKENS = 24_000
 ASKED = ("text", "number", "date", "choice", "several", "yes_no")
 THEMES = ("light", "dark")
 LANGUAGES = os.environ.get("BROWSER_LANGUAGES", "en").split()
@@ -79,6 +80,8 @@ def answering(request: Recorded) -> Answer:
         return reply(json.dumps({"title": "Returns of sheep", "questions": NEXT}))(request)
     if request.messages[-1]["content"] == "Change it":
         return reply(calls=[("update_customer", {"customer_id": "42", "email": "a@example.com"})])(request)
+    if request.messages[-1]["content"] == "Tell me all":
+        return reply("The light. " * (HISTORY_TOKENS // 4))(request)
     if request.messages[-1]["content"] == "Ask me":
         fields = [{"name": kind, "label": kind, "kind": kind, "options": ["One", "Two"]} for kind in ASKED]
         return reply(calls=[("ask_user", {"question": "Which?", "fields": fields})])(request)
@@ -90,7 +93,7 @@ def answering(request: Recorded) -> Answer:
 def _prepare(cast: Cast) -> None:
     Assistant.objects.filter(pk=cast.support.pk).update(
         name="Acme Support", description="Knows sheep.", starters=["Where is my order?", "Return a sheep"],
-        other_models=["large"], extensions=BOTH,
+        other_models=["large"], extensions=BOTH, history_tokens=HISTORY_TOKENS,
     )  # fmt: skip
     Tenant.objects.filter(pk=cast.acme.pk).update(shows_usage=True)
     set_sharing(cast.acme)
@@ -197,6 +200,10 @@ async def test_axe_finds_nothing_in_the_chat(
     ):
         await page.goto(site.url + path)
         found[name] = await findings(page)
+    await page.goto(f"{site.url}/t/acme/")
+    await ask(page, "Tell me all")
+    await page.locator(".context-ring").click()
+    found["gauge"] = await findings(page)
     await page.goto(f"{site.url}/t/acme/")
     await page.locator("#message").press_sequentially("/")
     await expect(page.locator("[role=option]").first).to_be_visible()

@@ -75,3 +75,38 @@ async def test_the_widget_switches_between_versions_too(shop: Shop, fake_provide
     await expect(page.locator(".answer")).to_have_text("Two.")
     await expect(page.get_by_role("button", name="Next version").first).to_be_focused()
     await expect(page.locator(".bubble")).to_have_text("Count")
+
+
+async def test_escape_leaves_the_form_of_a_question_from_anywhere_and_keeps_what_was_written(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("One.")
+    await ask(page, "Count")
+    await answered(page)
+    form, box = page.locator(".edit-form"), page.get_by_role("textbox", name="Message to")
+    await page.get_by_role("button", name="Edit the question").click()
+    await page.keyboard.type(" on")
+    await last_answer(page).click()
+    await page.keyboard.press("Escape")
+    await expect(form).to_have_count(0)
+    await page.get_by_role("button", name="Edit the question").click()
+    await expect(page.get_by_label("Your question")).to_have_value("Count on")
+    await box.click()
+    await page.keyboard.press("Escape")
+    await expect(form).to_have_count(0)
+    await expect(box).to_be_focused()
+
+
+async def test_escape_leaves_the_form_of_a_question_before_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    fake_provider.reply("One.")
+    await ask_widget(page, "Count")
+    await expect(page.locator(".answer")).to_have_text("One.")
+    await page.get_by_role("button", name="Edit the question").click()
+    await page.get_by_label("Message to Acme Support").click()
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".edit-form")).to_have_count(0)
+    await expect(page.get_by_role("heading", name="Acme Support")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("heading", name="Acme Support")).to_be_hidden()

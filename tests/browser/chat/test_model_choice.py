@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from assistant.models import Assistant
 from tests.base import Cast
 from tests.browser.acts import answered, ask, fits
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, make_visitor
 from tests.fake_provider import FakeProvider
+from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 OTHER = "gpt-4.1-large"
@@ -68,3 +69,14 @@ async def test_a_phone_has_room_for_it_and_another_conversation_begins_with_the_
 async def test_one_model_is_no_choice(page: Page) -> None:
     await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     await expect(models_of(page)).to_have_count(0)
+
+
+@pytest.mark.usefixtures("_several")
+async def test_a_latin_name_is_cut_at_its_own_end_in_a_page_from_right_to_left(browser: Browser, site: Server) -> None:
+    """What a list of choices shows of the chosen one has the direction of that choice's own text."""
+    visitor = await make_visitor(browser, site.url, locale="ar")
+    page = await visitor.open()
+    await page.locator(".model-choice select").select_option(OTHER)
+    await expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    await expect(page.locator(".model-choice option").last).to_have_css("unicode-bidi", "plaintext")
+    await visitor.context.close()

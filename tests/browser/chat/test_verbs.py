@@ -62,6 +62,22 @@ async def test_undo_puts_it_into_the_box(page: Page) -> None:
     await expect(page.get_by_role("list", name="Files of this message")).to_be_hidden()
 
 
+async def test_undo_goes_with_the_file(page: Page, fake_provider: FakeProvider) -> None:
+    """What was sent, or removed by hand, cannot be put into the box."""
+    undo, tray = page.get_by_role("button", name="Undo"), page.get_by_role("list", name="Files of this message")
+    await paste(page, LONG)
+    await expect(undo).to_be_visible()
+    await page.get_by_role("button", name="Remove Pasted text.txt").click()
+    await expect(undo).to_be_hidden()
+    fake_provider.reply("I have read it.")
+    await paste(page, LONG)
+    await expect(tray.locator("[data-state=done]")).to_have_count(1)
+    await expect(undo).to_be_visible()
+    await ask(page, "Sum it up")
+    await expect(undo).to_be_hidden()
+    await answered(page)
+
+
 async def test_a_short_paste_stays_a_text(page: Page) -> None:
     await paste(page, "Short\nlines")
     await expect(page.get_by_label("Message to")).to_have_value("Short\nlines")
@@ -91,6 +107,8 @@ async def test_a_passage_is_quoted_and_asked_about(page: Page, fake_provider: Fa
     await expect(last).to_contain_text("From when on?")
     await picture(page, "quoted")
     assert b"> thirty days" in fake_provider.requests[-1].body
+    await page.get_by_role("button", name="Edit the question").last.click()
+    await expect(page.get_by_label("Your question")).to_have_value("> thirty days\n\nFrom when on?")
 
 
 async def test_a_passage_is_quoted_by_keys(page: Page, fake_provider: FakeProvider) -> None:
@@ -100,6 +118,19 @@ async def test_a_passage_is_quoted_by_keys(page: Page, fake_provider: FakeProvid
     await page.evaluate("() => document.getSelection().selectAllChildren(document.querySelector('.answer .closed'))")
     await page.keyboard.press("Control+Shift+E")
     await expect(page.get_by_label("Message to")).to_have_value("> First line.\n> Second line.\n\n")
+
+
+async def test_a_passage_is_selected_by_hand(page: Page, fake_provider: FakeProvider) -> None:
+    """Three presses select a paragraph up to what follows, which is below the answer after its last one."""
+    fake_provider.reply("First line.\n\nSecond line.")
+    await ask(page, "Speak")
+    await answered(page)
+    await expect(page.locator(".footer time")).to_be_visible()
+    for text in ("Second line.", "First line."):
+        await page.locator(".answer").get_by_text(text).click(click_count=3)
+        await page.get_by_role("button", name="Quote").click()
+        await expect(page.get_by_label("Message to")).to_have_value(f"> {text}\n\n")
+        await page.get_by_label("Message to").fill("")
 
 
 async def test_what_is_selected_elsewhere_is_not_quoted(page: Page, fake_provider: FakeProvider) -> None:

@@ -1,8 +1,10 @@
-/* What lets a conversation branch: the switch between versions of a message, and the form in which a question is changed. */
+/* What lets a conversation branch: the switch between versions of a message, and the way to the form in which a question is changed. */
 
 import { icon, make } from "./elements.js";
 import { gettext } from "./i18n.js";
-import { isSendKey } from "./shared.js";
+
+const unsent = new WeakMap(); // changed texts of forms that were left, or could not be sent, by the form's message
+let loading = null; // the form: the first question asks for it, so that it is there when it is wanted
 
 /** The switches between versions below the messages of `root`. `actions`: show(messageId), announce(text). */
 export class Versions {
@@ -47,47 +49,29 @@ export class Versions {
 export function addQuestionTools(article, versions, edit) {
   article.querySelector(":scope > .question-tools")?.remove();
   const bubble = article.querySelector(".bubble");
-  const open = () => !article.querySelector(".edit-form") && openForm(article, bubble, edit);
+  loading ??= import("./edit_form.js").catch(() => (loading = null)); // offline: asked for again
+  const open = async () => {
+    const loaded = await (loading ??= import("./edit_form.js"));
+    if (article.isConnected && !article.querySelector(".edit-form")) loaded?.openForm(article, unsent, edit);
+  };
   const label = gettext("Edit the question");
   const button = make("button.icon-button.edit", { type: "button", title: label, "aria-label": label, onclick: open }, icon("edit"));
   bubble.after(make("div.question-tools", {}, ...[button, versions].filter(Boolean)));
 }
 
-function openForm(article, bubble, edit) {
-  const box = make("textarea", { rows: 3, value: bubble.textContent, dir: "auto", "aria-label": gettext("Your question") });
-  const cancel = make("button.button", { type: "button" }, gettext("Cancel"));
-  const send = make("button.button.primary", { type: "submit" }, gettext("Send the change"));
-  const form = make("form.edit-form", {}, box, make("div.row", {}, send, cancel));
-  const opener = article.getRootNode().activeElement; // the button, or the box whose up arrow was pressed
-  const close = () => {
-    form.remove();
-    article.classList.remove("editing");
-    (opener?.isConnected ? opener : article.querySelector(".edit"))?.focus({ preventScroll: true });
-  };
-  cancel.onclick = close;
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (box.value.trim() && edit(box.value.trim())) close();
-  });
-  form.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
-    else if (event.target === box && isSendKey(event)) form.requestSubmit();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  article.classList.add("editing");
-  bubble.after(form);
-  box.focus();
-  box.setSelectionRange(box.value.length, box.value.length);
+/** Leave the form in which a question of `root` is changed; what was written is there when it is opened again. Returns whether there was one. */
+export function leaveForm(root) {
+  const form = root.querySelector(".edit-form");
+  form?.reset();
+  return Boolean(form);
 }
 
 /** Open the form of a question again, with a text that could not be sent. Returns whether it could. */
 export function editAgain(article, text) {
-  article.querySelector(".edit")?.click();
-  const box = article.querySelector(".edit-form textarea");
-  if (box) box.value = text;
-  return Boolean(box);
+  const button = article.querySelector(".edit");
+  unsent.set(article, text);
+  button?.click();
+  return Boolean(button);
 }
 
 /** Return whether a failed turn is to be asked for again, because nothing is in it to go on from.

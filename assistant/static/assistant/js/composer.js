@@ -17,6 +17,7 @@ export class Composer {
   #actions;
   #isBusy = false;
   #tray = null;
+  #pasted = null; // the long text that became a file last: {file, forget}
 
   /** `actions`: send(text), which returns whether the text was accepted; stop(); problem(text), why it cannot be sent;
    * files(list), for pasted and chosen files, or null; changed(); up(), for the up arrow in the empty box, which returns whether it did something. Keys of the page are read until `signal` aborts. */
@@ -40,6 +41,7 @@ export class Composer {
     });
     addEventListener("keydown", (event) => {
       if (!isShortcut(event, "stop") || event.defaultPrevented || !this.#isBusy || document.querySelector("dialog[open]")) return;
+      event.preventDefault(); // one thing at a time: it leaves no form
       actions.stop();
     }, { signal });
     this.#fit();
@@ -53,6 +55,7 @@ export class Composer {
 
   /** The tray's files have changed. */
   refit() {
+    if (this.#pasted && !this.#tray.has(this.#pasted.file)) this.#forgetPasted(); // sent, or removed
     this.#fit();
   }
 
@@ -80,13 +83,19 @@ export class Composer {
     const file = new File([text], `${gettext("Pasted text")}.txt`, { type: "text/plain" });
     take([file]);
     const undo = () => {
-      if (!this.#tray.withdraw(file)) return; // it was sent
+      if (!this.#tray.withdraw(file)) return;
       const { selectionStart, selectionEnd } = this.#box;
       this.#box.setRangeText(text, selectionStart, selectionEnd, "end");
       this.#changed();
       this.focus();
     };
-    toast(gettext("The long text is attached as a file."), { undo });
+    const forget = toast(gettext("The long text is attached as a file."), { undo });
+    this.#pasted = { file, forget };
+  }
+
+  #forgetPasted() {
+    this.#pasted.forget();
+    this.#pasted = null;
   }
 
   get #hasFiles() {

@@ -10,9 +10,13 @@ export class ComposerParts {
     const waiting = new Set(parts);
     const load = async (part) => {
       waiting.delete(part);
-      const { default: Part } = await import(part.script);
+      const loaded = await import(part.script).catch(() => null);
       if (signal.aborted) return;
-      const made = new Part({ ...options, url: part.url, query: address.get(part.query) ?? "" }, signal);
+      if (!loaded) {
+        addEventListener("online", () => load(part), { once: true, signal });
+        return;
+      }
+      const made = new loaded.default({ ...options, url: part.url, query: address.get(part.query) ?? "" }, signal);
       this.#loaded.push(made);
       options.place(made.element);
       made.typed();

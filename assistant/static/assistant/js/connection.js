@@ -87,7 +87,8 @@ export class Connection extends EventTarget {
 
   #probe() {
     const socket = this.#socket;
-    if (!this.send({ type: "ping" }) || this.#timers.pong) return;
+    if (!this.send({ type: "ping" }) || (this.#timers.pong && navigator.onLine)) return;
+    clearTimeout(this.#timers.pong); // begun with the network, it would last too long without
     this.#timers.pong = setTimeout(() => {
       if (socket !== this.#socket) return;
       socket.close(); // its own close event may come a minute later

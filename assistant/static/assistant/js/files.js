@@ -170,6 +170,11 @@ export class Tray {
     return entry.element;
   }
 
+  /** Whether a file that was added is still here. */
+  has(file) {
+    return this.#files.some((one) => one.file === file);
+  }
+
   /** Take back a file that was added. Returns whether it was there. */
   withdraw(file) {
     const entry = this.#files.find((one) => one.file === file);

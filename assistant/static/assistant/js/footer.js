@@ -6,7 +6,6 @@ import { makeMenu } from "./menu.js";
 import { copyText, newId } from "./shared.js";
 
 const COPIED_FOR = 1600; // milliseconds
-const MAX_COMMENT = 4000; // characters
 
 function sumOf(details, name) {
   const byRun = new Map(details.map(({ runId, usage }) => [runId, usage?.[name] ?? 0]));
@@ -139,28 +138,16 @@ export class Footer {
     if (wanted) this.#openForm(wanted);
   }
 
-  #openForm(rating) {
-    const box = make("textarea", { rows: 2, maxLength: MAX_COMMENT });
-    const question = rating > 0 ? gettext("What was good? (optional)") : gettext("What was wrong? (optional)");
+  async #openForm(rating) {
+    const { commentForm } = await import("./comment_form.js");
+    if (this.#rating !== rating || this.#form) return; // taken back meanwhile, or refused
     const close = () => {
       this.#closeForm();
       (rating > 0 ? this.#up : this.#down).focus();
     };
-    const cancel = make("button.button", { type: "button", onclick: close }, gettext("No comment"));
-    this.#form = make("form.comment", { "aria-label": gettext("Comment") }, make("label.field", {}, make("span", {}, question), box), make("div.row", {}, make("button.button.primary", { type: "submit" }, gettext("Send comment")), cancel));
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (box.value.trim() && !this.#actions.rate(this.#messageId, rating, box.value.trim())) return;
-      close();
-    });
-    this.#form.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault();
-      event.stopPropagation();
-      close();
-    });
+    this.#form = commentForm(rating, (comment) => this.#actions.rate(this.#messageId, rating, comment), close);
     this.element.append(this.#form);
-    box.focus();
+    this.#form.querySelector("textarea").focus();
     reveal(this.#form);
   }
 

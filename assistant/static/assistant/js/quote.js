@@ -7,13 +7,18 @@ import { gettext } from "./i18n.js";
 const MOST = 4_000; // characters
 const GAP = 8; // pixels
 
+const answerOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement).closest(".turn.assistant > .items");
+
 /** Return the text that is selected within one answer; "" if there is none. */
 export function selectedText() {
   const selection = document.getSelection();
   if (!selection.rangeCount || selection.isCollapsed) return "";
-  const { commonAncestorContainer } = selection.getRangeAt(0);
-  const element = commonAncestorContainer.nodeType === Node.ELEMENT_NODE ? commonAncestorContainer : commonAncestorContainer.parentElement;
-  return root.contains(element) && element.closest(".turn.assistant > .items") ? selection.toString().trim() : "";
+  const range = selection.getRangeAt(0);
+  const answer = answerOf(range.startContainer);
+  if (!answer || !root.contains(answer)) return "";
+  // Three presses on its last paragraph select up to the beginning of a text below it.
+  const isWithin = answer.contains(range.endContainer) || (range.endOffset === 0 && answer.parentElement.contains(range.endContainer));
+  return isWithin ? selection.toString().trim() : "";
 }
 
 /** Return a text as a quotation in Markdown. */

@@ -11,12 +11,13 @@ import { afterFlush } from "./shared.js";
 const ABOVE_FORM = 16; // pixels
 const ABOVE_MESSAGE = 16; // pixels
 const LARGEST_QUESTION = 0.4; // of the height that is shown: of a longer one the end is shown
+const WORTH_A_JUMP = 48; // pixels that are not shown: for less, the button would lie over what is pressed
 const BEFORE_PRESS = 1_000; // milliseconds for which a pointer on the scrollbar holds the text
 const UP = new Set(["ArrowUp", "PageUp", "Home"]);
 const DOWN = new Set(["ArrowDown", "PageDown", "End"]);
 const FIELDS = "input, textarea, select, [contenteditable]";
 
-const beginnings = new WeakSet(); // forms whose beginning was shown
+const beginnings = new WeakSet(); // forms whose beginning was shown, or passed by the reader
 
 /** Scroll a transcript to its end, or to the beginning of the first form in it if that is longer than what is shown.
  * It stays where it is while the focus is in the form: a field or a message that appears must not move what is filled in. */
@@ -151,7 +152,9 @@ export class Follow {
 
   #jumpToEnd() {
     const hadFocus = this.#jump.getRootNode().activeElement === this.#jump;
+    const before = this.#scroller.scrollTop;
     this.toEnd();
+    if (this.#scroller.scrollTop === before) this.#scroller.scrollTop = this.#scroller.scrollHeight; // from a form's beginning to its end
     if (!hadFocus) return;
     const last = [...this.#scroller.querySelectorAll(":is(.turn, .user)")].at(-1) ?? this.#scroller;
     last.tabIndex = -1;
@@ -196,7 +199,10 @@ export class Follow {
   }
 
   #showJump() {
-    this.#jump.hidden = this.#isFollowing || this.#isAtEnd;
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    const isAllShown = scrollTop + clientHeight >= scrollHeight - this.#room.offsetHeight - WORTH_A_JUMP; // the room below is empty
+    const isOnTheWay = this.#isFollowing && !this.#scroller.querySelector(".approval"); // the end of a form is not gone to
+    this.#jump.hidden = isAllShown || isOnTheWay;
   }
 
   /** See whether the reader has moved. */
@@ -206,7 +212,7 @@ export class Follow {
     const end = scrollHeight - clientHeight;
     // A layout whose end is higher takes the position with it: only while the end has stayed is it the reader who went up.
     if (scrollTop < this.#top && end === this.#end && !this.#isAtEnd) this.#turn(false);
-    if (scrollTop > this.#top && scrollTop >= Math.min(end, this.#wanted) - 1 && !this.#room.offsetHeight) this.#turn(true);
+    if (scrollTop > this.#top && scrollTop >= Math.min(end, this.#wanted) - 1 && !this.#room.offsetHeight) this.#reachEnd();
     if (scrollTop !== this.#top && end === this.#end) this.#marks = [];
     if (this.#isWelcome()) this.#turn(true);
     this.#top = scrollTop;
@@ -219,6 +225,13 @@ export class Follow {
     this.#marks = [];
     this.#wanted = Infinity;
     this.#anchor();
+  }
+
+  /** The reader has gone to the end, past the beginning of a form. */
+  #reachEnd() {
+    this.#turn(true);
+    const form = this.#scroller.querySelector(".approval");
+    if (form) beginnings.add(form);
   }
 
   /** Let the browser keep in place what is read. An end that is followed, and what is held, are moved by nobody else. */
@@ -236,7 +249,7 @@ export class Follow {
     this.#look();
     this.#marks = [];
     this.#wanted = this.#end;
-    if (this.#top >= this.#end - 1 && !this.#room.offsetHeight) this.#turn(true);
+    if (this.#top >= this.#end - 1 && !this.#room.offsetHeight) this.#reachEnd();
   }
 
   #wheeled({ deltaX, deltaY, ctrlKey, shiftKey, target }) {

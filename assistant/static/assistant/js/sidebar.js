@@ -325,7 +325,9 @@ export class Sidebar {
     byId("close-sidebar").addEventListener("click", close);
     byId("backdrop").addEventListener("click", close);
     byId("sidebar").addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !event.defaultPrevented && narrow.matches) close();
+      if (event.key !== "Escape" || event.defaultPrevented || !narrow.matches) return;
+      event.preventDefault(); // it would stop the answer
+      close();
     });
     reset();
   }

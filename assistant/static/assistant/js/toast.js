@@ -15,7 +15,8 @@ function leave(element) {
   Promise.allSettled(element.getAnimations().map(({ finished }) => finished)).then(() => element.remove());
 }
 
-/** Show what was done. `undo()` takes it back; `keep()` is called once instead if the message goes without that. */
+/** Show what was done. `undo()` takes it back; `keep()` is called once instead if the message goes without that.
+ * Returns a function that takes the message off, if it is still shown. */
 export function toast(text, { undo = null, keep = () => {} } = {}) {
   close();
   let timer = 0;
@@ -46,4 +47,5 @@ export function toast(text, { undo = null, keep = () => {} } = {}) {
   (document.querySelector("dialog[open]") ?? frame).append(element);
   announce(text);
   wait();
+  return () => close === kept && kept();
 }

@@ -9,7 +9,6 @@ import { Groups } from "./groups.js";
 import { gettext } from "./i18n.js";
 import { describedFile, filesOf, textOf, touch } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
-import { mediaShown } from "./media.js";
 import { Wait } from "./wait.js";
 
 /** Return the server's HTML as nodes. */
@@ -22,6 +21,13 @@ function nodesOf(html) {
 function decorate(head) {
   head.append(piece("copy"));
   import("./code_lines.js").then(({ addWrap }) => addWrap(head));
+}
+
+/** Return an element that files are shown in; what draws them is fetched with the first. */
+function shownFiles(kind, files) {
+  const place = make(kind);
+  import("./media.js").then(({ mediaShown }) => place.append(...files.map((file) => mediaShown(file))));
+  return place;
 }
 
 export class Answer extends AnswerText {
@@ -78,7 +84,7 @@ export class Transcript extends EventView {
     bubble.append(quotation ? text.slice(quotation.length).trimStart() : text);
     bubble.hidden = !text;
     const files = filesOf(message.content);
-    if (files.length) bubble.before(make("div.attached", {}, ...files.map((file) => mediaShown(describedFile(file, this.actions.uploads)))));
+    if (files.length) bubble.before(shownFiles("div.attached", files.map((file) => describedFile(file, this.actions.uploads))));
     this.#groups.append(article);
     if (isNew) enter(article);
   }
@@ -222,7 +228,7 @@ export class Transcript extends EventView {
   }
 
   showFiles(card, files) {
-    const known = this.files.get(card.id) ?? { element: make("div.tool-files", {}, ...files.map(mediaShown)) };
+    const known = this.files.get(card.id) ?? { element: shownFiles("div.tool-files", files) };
     this.files.set(card.id, known);
     known.element.remove();
     let last = card.element.closest(".turn > .items > *");

@@ -37,11 +37,19 @@ function hideWithSummary(gauge) {
 }
 
 function added() {
-  const button = make("button.context-ring", { type: "button", onclick: () => button.focus() }, ring());
+  const open = () => {
+    gauge.classList.remove("closed");
+    button.focus();
+  };
+  const button = make("button.context-ring", { type: "button", onclick: open }, ring());
   const begin = make("a", { href: document.querySelector(".new-chat").href }, gettext("New conversation"));
-  const gauge = make("div.context-gauge", {}, button, make("div.context-note", {}, make("p", {}), begin));
+  const gauge = make("div.context-gauge", {}, button, make("div.context-note", {}, make("p", { dir: "auto" }), begin));
   const reopen = () => gauge.classList.remove("closed");
-  gauge.addEventListener("keydown", (event) => event.key === "Escape" && gauge.classList.add("closed"));
+  gauge.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || gauge.classList.contains("closed")) return;
+    event.preventDefault(); // it would stop the answer
+    gauge.classList.add("closed");
+  });
   gauge.addEventListener("focusout", reopen);
   byId("hint").after(gauge);
   hideWithSummary(gauge);

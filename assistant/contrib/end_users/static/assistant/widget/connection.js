@@ -122,7 +122,8 @@ export class WidgetConnection {
 
   #probe() {
     const socket = this.#socket;
-    if (!this.send({ type: "ping" }) || this.#timers.pong) return;
+    if (!this.send({ type: "ping" }) || (this.#timers.pong && navigator.onLine)) return;
+    clearTimeout(this.#timers.pong); // begun with the network, it would last too long without
     this.#timers.pong = setTimeout(() => {
       socket.close(); // its own close event may come a minute later
       this.#closed(socket);

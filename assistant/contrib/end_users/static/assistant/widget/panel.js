@@ -1,5 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
+import { leaveForm } from "../js/branches.js";
 import { dayOrTime, gettext } from "../js/i18n.js";
 import { Follow } from "../js/scroll.js";
 import { catchFiles, isSendKey, showStop } from "../js/shared.js";
@@ -237,7 +238,7 @@ export class Panel {
 
   /** Close what lies over the conversation. Returns whether there was something. */
   closeLayer() {
-    if (this.#talks.hidden) return false;
+    if (this.#talks.hidden) return leaveForm(this.element);
     const hadFocus = this.#talks.contains(this.element.getRootNode().activeElement);
     this.#talks.hidden = true;
     this.#talksButton.setAttribute("aria-expanded", "false");

@@ -143,6 +143,7 @@ del{color:var(--soft)}
 .fields{display:grid;gap:13px}
 .field{display:grid;gap:5px;color:var(--soft);font-size:13px}
 .field :is(input,select,textarea):not([type="radio"],[type="checkbox"]){width:100%;min-height:38px;padding:6px 10px;border:1px solid var(--edge);border-radius:8px;background:var(--paper);color:var(--ink);font-size:16px}
+.field option{unicode-bidi:plaintext}
 .field [aria-invalid="true"]{border-color:var(--danger)}
 legend{padding:0;margin-bottom:5px}
 .options{display:flex;flex-wrap:wrap;gap:6px}
