@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant
 
 # Characters.
@@ -80,3 +81,53 @@ class DaySum(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.day}"
+
+
+class SpendSum(models.Model):
+    """What was spent on a day in UTC that is over, by the columns of one of the `Split`s.
+
+    A run that has used several models, or for several purposes, or on two days, is in several rows. Each of the numbers
+    of runs counts it once among the rows that are the same in what the number is named for, so that rows add up.
+    """
+
+    class Split(models.TextChoices):
+        MODEL = "model", _("by assistant, model and purpose")
+        TOOL = "tool", _("by assistant, model, purpose and the tools that were called")
+        PERSON = "person", _("by assistant and person")
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField(_("day"))
+    split = models.CharField(max_length=8, choices=Split.choices)
+    assistant = models.ForeignKey(Assistant, null=True, on_delete=models.SET_NULL, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    provider = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    purpose = models.CharField(max_length=8, blank=True)
+    tools = models.TextField(blank=True, help_text=_("A JSON list of the names of the tools that the runs called."))
+    input_tokens = _number()
+    output_tokens = _number()
+    cached_input_tokens = _number()
+    cache_write_tokens = _number()
+    unpriced_tokens = _number()
+    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
+    test_cost = models.BigIntegerField(default=0)
+    runs_day = _number()
+    runs_day_model = _number()
+    runs_day_purpose = _number()
+    runs_day_model_purpose = _number()
+    runs_month = _number()
+    runs_month_model = _number()
+    runs_month_purpose = _number()
+    runs_month_model_purpose = _number()
+
+    class Meta:
+        ordering = ["-day"]
+        verbose_name = _("sum of spend")
+        verbose_name_plural = _("sums of spend")
+        indexes = [
+            models.Index(fields=["tenant", "split", "day"], name="panel_spend_of_a_tenant"),
+            models.Index(fields=["split", "day"], name="panel_spend_of_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.day} {self.model}"

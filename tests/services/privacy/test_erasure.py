@@ -61,6 +61,7 @@ MENTIONS = {
     "assistant_gaps.QuestionLabel.created_by",
     "assistant_improvements.Annotation.author",
     "assistant_improvements.ProblemGroup.changed_by",
+    "assistant_panel.SpendSum.user",
 }
 
 

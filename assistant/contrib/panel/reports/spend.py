@@ -2,86 +2,37 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Literal
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce, TruncDate
 
 from assistant.contrib.panel.reports.months import Month
-from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.panel.reports.spend_scope import By, Part, SpendScope, parts_of, parts_since
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import ToolCall, UsageEntry
-from assistant.toolkit.context import UserId
 
-By = Literal["tenant", "person", "assistant", "tool", "model", "purpose", "day"]
 KINDS: tuple[By, ...] = ("tenant", "person", "assistant", "tool", "model", "purpose", "day")
 # Lines of a page; a file has all of them.
 LISTED = 100
 # The forecast continues at the average of these days.
 FORECAST_DAYS = 7
-_SUMS: Mapping[str, Any] = {
-    "runs": Count("run", distinct=True, filter=Q(is_test=False)),
-    "input_sum": Sum("input_tokens", default=0),
-    "output_sum": Sum("output_tokens", default=0),
-    "cached_sum": Sum("cached_input_tokens", default=0),
-    "written_sum": Sum("cache_write_tokens", default=0),
-    "cost_sum": Sum("cost", default=0),
+_COLUMNS: Mapping[str, str] = {
+    "input_sum": "input_tokens",
+    "output_sum": "output_tokens",
+    "cached_sum": "cached_input_tokens",
+    "written_sum": "cache_write_tokens",
+    "cost_sum": "cost",
 }
+_NUMBERS = ("runs", *_COLUMNS)
 _TESTS = Sum("cost", filter=Q(is_test=True), default=0)
 _UNPRICED = Sum(F("input_tokens") + F("output_tokens"), filter=Q(cost=0), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class SpendScope:
-    """The usage rows that a report sums: those of a month, of some tenants, and of all that is not None.
-
-    `model` is the names of a provider and a model. `tool` is that of a tool that the run has called, "" for none.
-    """
-
-    month: Month
-    tenants: TenantFilter
-    person: UserId | None = None
-    assistant: int | None = None
-    tool: str | None = None
-    model: tuple[str, str] | None = None
-    purpose: str | None = None
-    day: date | None = None
-
-    @property
-    def before(self) -> SpendScope:
-        """The same of the month before, with all of its days."""
-        return replace(self, month=self.month.previous, day=None)
-
-    def entries(self, *, whole_month: bool = False) -> QuerySet[UsageEntry]:
-        """Return the rows; with `whole_month` those of the other days too."""
-        begin, end = self.month.begin, self.month.end
-        if self.day is not None and not whole_month:
-            begin = datetime.combine(self.day, time.min, UTC)
-            end = begin + timedelta(days=1)
-        return self._narrowed(self.tenants.rows(UsageEntry.objects.filter(created_at__gte=begin, created_at__lt=end)))
-
-    def since(self, moment: datetime) -> QuerySet[UsageEntry]:
-        """Return the rows of any month from `moment` on, narrowed as the report is, but not to a day."""
-        return self._narrowed(self.tenants.rows(UsageEntry.objects.filter(created_at__gte=moment)))
-
-    def _narrowed(self, rows: QuerySet[UsageEntry]) -> QuerySet[UsageEntry]:
-        rows = rows.order_by()
-        if self.person is not None:
-            rows = rows.filter(user_id=self.person)
-        if self.assistant is not None:
-            rows = rows.filter(assistant_id=self.assistant)
-        if self.model is not None:
-            rows = rows.filter(provider=self.model[0], model=self.model[1])
-        if self.purpose is not None:
-            rows = rows.filter(purpose=self.purpose)
-        if self.tool is not None:
-            calls = ToolCall.objects.filter(run=OuterRef("run"), tenant=OuterRef("tenant"))
-            rows = rows.filter(Exists(calls.filter(name=self.tool)) if self.tool else ~Exists(calls))
-        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +74,31 @@ class Table:
 
 
 def spend_total(scope: SpendScope) -> Line:
-    """Return the sums of all rows, in one query."""
-    return _line(None, "", "", scope.entries().aggregate(**_SUMS, unpriced=_UNPRICED, tests=_TESTS))
+    """Return the sums of all rows."""
+    found: Counter[str] = Counter()
+    for part in parts_of(scope):
+        of_total = _OF_TOTAL_OF_SUMS if part.is_summed else _OF_TOTAL
+        found.update(part.rows.aggregate(**_sums(part, scope), **of_total))
+    return _line(None, "", "", found)
 
 
 def spend_days(scope: SpendScope) -> list[Line]:
-    """Return each day of the month, also the narrowed day's neighbours, in one query."""
-    return _days(scope, whole_month=True)
+    """Return each day of the month, also the narrowed day's neighbours."""
+    return _days(replace(scope, day=None))
 
 
-def _days(scope: SpendScope, *, whole_month: bool = False) -> list[Line]:
-    rows = scope.entries(whole_month=whole_month).values(on=TruncDate("created_at", tzinfo=UTC)).annotate(**_SUMS)
-    found = {row["on"]: row for row in rows}
-    days = [day for day in scope.month.days if whole_month or scope.day in (None, day)]
+def _days(scope: SpendScope) -> list[Line]:
+    found: dict[date, Counter[str]] = {}
+    for part in parts_of(scope):
+        on = F("day") if part.is_summed else TruncDate("created_at", tzinfo=UTC)
+        for row in part.rows.values(on=on).annotate(**_sums(part, scope, "day")):
+            _add(found.setdefault(row["on"], Counter()), row)
+    days = [day for day in scope.month.days if scope.day in (None, day)]
     return [_line(day, day.isoformat(), "", found.get(day, {})) for day in days]
 
 
 def spend_table(scope: SpendScope, by: By, *, total: Line, listed: int | None = LISTED) -> Table:
-    """Return the sums by one of `KINDS`, in one query.
+    """Return the sums by one of `KINDS`.
 
     A run that has called several tools counts for each of them, so lines of tools can exceed the total.
 
@@ -150,34 +108,86 @@ def spend_table(scope: SpendScope, by: By, *, total: Line, listed: int | None = 
     """
     if by == "day":
         return Table(_days(scope), None)
-    rows, names = _grouped(scope, by)
+    keys, names = _keys(by)
+    found: dict[tuple[Any, ...], Counter[str]] = {}
+    for part in parts_of(scope, by):
+        for row in _rows_by(part, scope, by):
+            _add(found.setdefault(tuple(row[key] for key in keys), Counter()), row)
+    rows = [{**dict(zip(keys, values, strict=True)), **counts} for values, counts in found.items()]
     # The rows with the highest cost; names break ties, so that the order is the same each time.
-    found: Any = rows.annotate(**_SUMS).order_by("-cost_sum", *names)
-    found = list(found if listed is None else found[: listed + 1])
-    lines = [_named(by, row) for row in found[:listed]]
-    has_more = listed is not None and len(found) > listed
+    rows.sort(key=lambda row: (-row["cost_sum"], *((row[name] is None, row[name] or "") for name in names)))
+    lines = [_named(by, row) for row in rows[:listed]]
+    has_more = listed is not None and len(rows) > listed
     return Table(lines, _rest(total, lines) if has_more and by != "tool" else None)
 
 
-def _grouped(scope: SpendScope, by: By) -> tuple[QuerySet[Any, Any], tuple[str, ...]]:
-    rows = scope.entries()
+def _sums(part: Part, scope: SpendScope, by: By | None = None) -> dict[str, Any]:
+    """Return the sums of a part, as they are annotated or aggregated."""
+    numbers = {name: Sum(column, default=0) for name, column in _COLUMNS.items()}
+    same = _same(scope, by)
+    if part.is_summed:
+        column = "_".join(("runs", "day" if "day" in same else "month", *(one for one in _MODELS if one in same)))
+        return {"runs": Sum(column, default=0), **numbers}
+    counted = Q(is_test=False)
+    if part.rest_of is not None and "day" not in same:
+        counted = counted & Q(~Exists(_earlier(part, same)))
+    return {"runs": Count("run", distinct=True, filter=counted), **numbers}
+
+
+_MODELS = ("model", "purpose")
+_OF_TOTAL = {"unpriced": _UNPRICED, "tests": _TESTS}
+_OF_TOTAL_OF_SUMS = {"unpriced": Sum("unpriced_tokens", default=0), "tests": Sum("test_cost", default=0)}
+
+
+def _same(scope: SpendScope, by: By | None) -> set[str]:
+    """Return in what the rows of a line are the same, of that in which those of a run may differ."""
+    given = {"day": scope.day, "model": scope.model, "purpose": scope.purpose}
+    return {name for name, value in given.items() if value is not None or name == by}
+
+
+def _earlier(part: Part, same: set[str]) -> QuerySet[UsageEntry]:
+    """Return the rows of days before the part that count a row's run already."""
+    columns = ("run", "tenant", *(("provider", "model") if "model" in same else ()))
+    columns += ("purpose",) if "purpose" in same else ()
+    rows = UsageEntry.objects.filter(created_at__gte=part.rest_of, created_at__lt=part.begin, is_test=False)
+    return rows.filter(**{column: OuterRef(column) for column in columns})
+
+
+def _keys(by: By) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a table's lines, and those of which the values break ties."""
     if by == "tenant":
-        return rows.values("tenant_id", "tenant__name", "tenant__slug"), ("tenant__slug",)
+        return ("tenant_id", "tenant__name", "tenant__slug"), ("tenant__slug",)
     if by == "person":
-        name = f"user__{get_user_model().USERNAME_FIELD}"
-        return rows.values("user_id", user_name=F(name)), ("user_name", "user_id")
+        return ("user_id", "user_name"), ("user_name", "user_id")
     if by == "assistant":
         names = "assistant__name", "assistant__slug", "assistant__tenant__slug"
-        return rows.values("assistant_id", *names), (*names[2:], "assistant__slug")
+        return ("assistant_id", *names), (*names[2:], "assistant__slug")
     if by == "model":
-        return rows.values("provider", "model"), ("provider", "model")
-    if by == "purpose":
-        return rows.values("purpose"), ("purpose",)
+        return ("provider", "model"), ("provider", "model")
+    return (("purpose",), ("purpose",)) if by == "purpose" else (("tool_name",), ("tool_name",))
+
+
+def _rows_by(part: Part, scope: SpendScope, by: By) -> Any:
+    """Return the sums of a part, by the columns of a table's lines."""
+    rows = part.rows
+    sums = _sums(part, scope, by)
+    if by == "person":
+        return rows.values("user_id", user_name=F(f"user__{get_user_model().USERNAME_FIELD}")).annotate(**sums)
+    if by != "tool":
+        return rows.values(*_keys(by)[0]).annotate(**sums)
+    if part.is_summed:
+        by_tools = rows.values("tools").annotate(**sums)
+        return [{**row, "tool_name": name} for row in by_tools for name in json.loads(row["tools"]) or [""]]
     # A run's rows once for each tool, however often it was called: at the first of its calls.
     of_run = ToolCall.objects.filter(run=OuterRef("run"), tenant=OuterRef("tenant"))
-    earlier = of_run.filter(name=OuterRef("tool_name"), pk__lt=OuterRef("call_id"))
-    called = rows.annotate(tool_name=F("run__tool_calls__name"), call_id=F("run__tool_calls__pk"))
-    return called.filter(Q(call_id=None) | ~Exists(earlier)).values("tool_name"), ("tool_name",)
+    earlier = of_run.filter(name=OuterRef("called"), pk__lt=OuterRef("call_id"))
+    called = rows.annotate(called=F("run__tool_calls__name"), call_id=F("run__tool_calls__pk"))
+    first = called.filter(Q(call_id=None) | ~Exists(earlier))
+    return first.values(tool_name=Coalesce("called", Value(""))).annotate(**sums)
+
+
+def _add(found: Counter[str], row: Mapping[str, Any]) -> None:
+    found.update({name: int(row[name] or 0) for name in _NUMBERS})
 
 
 def _named(by: By, row: Mapping[str, Any]) -> Line:
@@ -196,7 +206,7 @@ def _named(by: By, row: Mapping[str, Any]) -> Line:
 
 
 def _line(key: Any, name: str, belongs_to: str, sums: Mapping[str, Any]) -> Line:
-    numbers = [int(sums.get(column) or 0) for column in (*_SUMS, "unpriced", "tests")]
+    numbers = [int(sums.get(column) or 0) for column in (*_NUMBERS, "unpriced", "tests")]
     return Line(key, name, belongs_to, *numbers)
 
 
@@ -208,18 +218,20 @@ def _rest(total: Line, lines: Sequence[Line]) -> Line:
 
 
 def forecast(scope: SpendScope, *, spent: float, now: datetime) -> float | None:
-    """Return what the month will have cost at its end; None unless it is the running month. One query.
+    """Return what the month will have cost at its end; None unless it is the running month.
 
     That is what was spent so far, and until the end as much a day as on average in the last `FORECAST_DAYS` days, or
     since the first use in them, but at least one day.
     """
     if scope.month != Month.of(now):
         return None
-    recent: dict[str, Any] = scope.since(now - timedelta(days=FORECAST_DAYS)).aggregate(
-        cost=Sum("cost", default=0), at=Min("created_at")
-    )
-    began: datetime | None = recent["at"]
+    since = now - timedelta(days=FORECAST_DAYS)
+    used = scope.entries_between(scope.tenants, since, None)
+    began = used.order_by("created_at").values_list("created_at", flat=True).first()
     if began is None:
         return spent
-    cost, days = float(recent["cost"]) / MILLIONTHS, max(1.0, (now - began) / timedelta(days=1))
+    recent = sum(
+        part.rows.aggregate(cost=Sum("cost", default=0))["cost"] for part in parts_since(scope, since, now=now)
+    )
+    cost, days = float(recent) / MILLIONTHS, max(1.0, (now - began) / timedelta(days=1))
     return spent + cost / days * ((scope.month.end - now) / timedelta(days=1))

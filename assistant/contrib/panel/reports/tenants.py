@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, OuterRef, Subquery
 
-from assistant.contrib.panel.reports.days import FAILED
+from assistant.contrib.panel.reports.recent_use import cost_since, runs_since
 from assistant.contrib.panel.services.quota_report import QuotaUsage, uses_of_tenants
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Windows
-from assistant.models import Assistant, Membership, Run, Tenant, UsageEntry
+from assistant.models import Assistant, Membership, Run, Tenant
 
 ACTIVE_DAYS = 7
 
@@ -48,16 +49,10 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
     The tenants were loaded with their `limits`.
     """
     ids = [tenant.pk for tenant in tenants]
-    since = now - timedelta(days=ACTIVE_DAYS)
-    runs = _by_tenant(
-        Run.objects.filter(tenant__in=ids, is_test=False, started_at__gte=since),
-        runs=Count("pk"),
-        failed=Count("pk", filter=Q(status__in=FAILED)),
-    )
+    runs = runs_since(tenants=ids, since=now - timedelta(days=ACTIVE_DAYS), now=now)
     last_run = Run.objects.filter(tenant=OuterRef("pk"), is_test=False).order_by("-started_at").values("started_at")
     last = dict(Tenant.objects.filter(pk__in=ids).values_list("pk", Subquery(last_run[:1])))
-    month = Windows.at(now).month
-    spend = _by_tenant(UsageEntry.objects.filter(tenant__in=ids, created_at__gte=month), cost=Sum("cost"))
+    spend = cost_since(tenants=ids, since=Windows.at(now).month, now=now)
     people = Membership.objects.filter(tenant__in=ids).exclude(role=Membership.Role.END_USER)
     members = _by_tenant(people, count=Count("pk"))
     assistants = _by_tenant(Assistant.objects.filter(tenant__in=ids), count=Count("pk"))
@@ -69,10 +64,10 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
         owners.setdefault(tenant_id, []).append(str(owner))
     return {
         tenant.pk: TenantReport(
-            spend=spend.get(tenant.pk, {}).get("cost", 0) / MILLIONTHS,
+            spend=spend.get(tenant.pk, Counter())["cost"] / MILLIONTHS,
             cost=next((use for use in used[tenant.pk] if use.key == "cost_per_month"), None),
-            runs=runs.get(tenant.pk, {}).get("runs", 0),
-            failed=runs.get(tenant.pk, {}).get("failed", 0),
+            runs=runs.get(tenant.pk, Counter())["runs"],
+            failed=runs.get(tenant.pk, Counter())["failed"],
             last_run_at=last.get(tenant.pk),
             owners=tuple(owners.get(tenant.pk, ())),
             members=members.get(tenant.pk, {}).get("count", 0),

@@ -11,14 +11,17 @@ from django.db import transaction
 from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
 
-from assistant.contrib.panel.models import DaySum, SummedTenant
+from assistant.contrib.panel.models import DaySum, SpendSum, SummedTenant
 from assistant.contrib.panel.reports.days import counted_days
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.panel.sums.spend_sums import sum_spend
 from assistant.models import Run, UsageEntry
 from assistant.models.runs import IS_ACTIVE
 
 # A day has sums so long after its end: what was begun before it is stored by then.
 SETTLED = timedelta(hours=1)
+# Sums of so many days are stored at once.
+STEP = timedelta(days=7)
 
 
 def sum_days(*, tenant_id: int, zone: str, now: datetime) -> None:
@@ -36,10 +39,12 @@ def sum_days(*, tenant_id: int, zone: str, now: datetime) -> None:
     begin = _first_day(tenant_id, ZoneInfo(zone)) if row.through is None else row.through + timedelta(days=1)
     if begin is None:
         begin = through
-    if through >= begin:
+    while begin <= through:
+        last = min(begin + STEP, through)
         with transaction.atomic():
-            _replace(tenant_id, zone, begin, through)
-            SummedTenant.objects.filter(pk=row.pk, tenant=tenant_id).update(through=through)
+            _replace(tenant_id, zone, begin, last)
+            SummedTenant.objects.filter(pk=row.pk, tenant=tenant_id).update(through=last)
+        begin = last + timedelta(days=1)
 
 
 def _replace(tenant_id: int, zone: str, first: date, last: date) -> None:
@@ -50,6 +55,11 @@ def _replace(tenant_id: int, zone: str, first: date, last: date) -> None:
         DaySum.objects.bulk_create(
             [DaySum(tenant_id=tenant_id, zone=zone, day=day, **counts) for day, counts in found.items()], batch_size=500
         )
+        if zone == "UTC":
+            gone = SpendSum.objects.filter(tenant=tenant_id, day__gte=first, day__lte=last).exclude(day__in=found)
+            gone.delete()
+            for day in found:
+                sum_spend(tenant_id=tenant_id, day=day)
 
 
 def _last_day(tenant_id: int, zone: ZoneInfo, now: datetime) -> date:

@@ -238,4 +238,4 @@ def test_the_page_makes_no_more_queries_for_many_rows(root: Client, cast: Cast) 
 
     few = fill(2)
     assert fill(6) == few
-    assert max(few) <= 15
+    assert max(few) <= 21

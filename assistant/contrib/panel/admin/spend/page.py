@@ -33,7 +33,6 @@ from assistant.contrib.panel.reports.months import Month
 from assistant.contrib.panel.reports.spend import (
     FORECAST_DAYS,
     KINDS,
-    By,
     Line,
     Table,
     forecast,
@@ -41,6 +40,7 @@ from assistant.contrib.panel.reports.spend import (
     spend_table,
     spend_total,
 )
+from assistant.contrib.panel.reports.spend_scope import By
 from assistant.contrib.panel.services.quota_report import QuotaUsage, cost_of_month, uses_of_tenants
 from assistant.models import Tenant
 

@@ -15,7 +15,8 @@ from django.utils.http import urlencode
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.picker import reported_tenants
 from assistant.contrib.panel.reports.months import Month
-from assistant.contrib.panel.reports.spend import KINDS, By, Line, SpendScope
+from assistant.contrib.panel.reports.spend import KINDS, Line
+from assistant.contrib.panel.reports.spend_scope import By, SpendScope
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.models import Assistant, Tenant, UsageEntry
 from assistant.toolkit.context import UserId

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -19,10 +19,11 @@ from assistant.admin.base.links import link_to_list
 from assistant.admin.base.own_addresses import reverse
 from assistant.contrib.panel.admin.lists.cells import moment, money, state
 from assistant.contrib.panel.admin.lists.list_parts import ListParts, whole_number
+from assistant.contrib.panel.reports.recent_use import cost_since, runs_since
 from assistant.contrib.panel.reports.tenants import ACTIVE_DAYS, TenantReport, tenant_reports
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Windows
-from assistant.models import Assistant, Membership, Run, Tenant, UsageEntry
+from assistant.models import Assistant, Membership, Run, Tenant
 
 
 class TenantList(ChangeList):
@@ -51,12 +52,11 @@ class TenantColumns(ListParts):
         if len(shown) < self.list_per_page:
             return _sums(sum(_report(row).spend for row in shown), sum(_report(row).runs for row in shown))
         now = timezone.now()
-        tenants = rows.values("pk")
-        spent = UsageEntry.objects.filter(tenant__in=tenants, created_at__gte=Windows.at(now).month)
-        since = now - timedelta(days=ACTIVE_DAYS)
-        runs = Run.objects.filter(tenant__in=tenants, is_test=False, started_at__gte=since)
-        cost = (spent.aggregate(sum=Sum("cost"))["sum"] or 0) / MILLIONTHS
-        return _sums(cost, runs.count())
+        ids = list(rows.values_list("pk", flat=True))
+        spent = cost_since(tenants=ids, since=Windows.at(now).month, now=now)
+        ran = runs_since(tenants=ids, since=now - timedelta(days=ACTIVE_DAYS), now=now)
+        cost = sum(counts["cost"] for counts in spent.values()) / MILLIONTHS
+        return _sums(cost, sum(counts["runs"] for counts in ran.values()))
 
     @admin.display(description=gettext_lazy("state"), ordering="is_active")
     def standing(self, tenant: Tenant) -> SafeString:
