@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
 
 from assistant.contrib.panel.reports.months import Month
@@ -129,8 +129,10 @@ def _sums(part: Part, scope: SpendScope, by: By | None = None) -> dict[str, Any]
         column = "_".join(("runs", "day" if "day" in same else "month", *(one for one in _MODELS if one in same)))
         return {"runs": Sum(column, default=0), **numbers}
     counted = Q(is_test=False)
-    if part.rest_of is not None and "day" not in same:
-        counted = counted & Q(~Exists(_earlier(part, same)))
+    if part.earlier is not None and "day" not in same:
+        columns = ("run", "tenant", *(("provider", "model") if "model" in same else ()))
+        columns += ("purpose",) if "purpose" in same else ()
+        counted = counted & Q(~Exists(part.earlier.filter(**{column: OuterRef(column) for column in columns})))
     return {"runs": Count("run", distinct=True, filter=counted), **numbers}
 
 
@@ -143,14 +145,6 @@ def _same(scope: SpendScope, by: By | None) -> set[str]:
     """Return in what the rows of a line are the same, of that in which those of a run may differ."""
     given = {"day": scope.day, "model": scope.model, "purpose": scope.purpose}
     return {name for name, value in given.items() if value is not None or name == by}
-
-
-def _earlier(part: Part, same: set[str]) -> QuerySet[UsageEntry]:
-    """Return the rows of days before the part that count a row's run already."""
-    columns = ("run", "tenant", *(("provider", "model") if "model" in same else ()))
-    columns += ("purpose",) if "purpose" in same else ()
-    rows = UsageEntry.objects.filter(created_at__gte=part.rest_of, created_at__lt=part.begin, is_test=False)
-    return rows.filter(**{column: OuterRef(column) for column in columns})
 
 
 def _keys(by: By) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -87,13 +87,12 @@ class Part:
 
     Attributes:
         rows: of `SpendSum` if `is_summed`, else of `UsageEntry`.
-        rest_of: the first moment of the report, where sums or other rows are of the days before these rows.
+        earlier: rows of another part that may count runs of these rows already; None if there are none.
     """
 
     rows: QuerySet[Any]
     is_summed: bool = False
-    begin: datetime | None = None
-    rest_of: datetime | None = None
+    earlier: QuerySet[UsageEntry] | None = None
 
 
 def parts_of(scope: SpendScope, by: By | None = None) -> list[Part]:
@@ -110,8 +109,19 @@ def parts_of(scope: SpendScope, by: By | None = None) -> list[Part]:
     if summed.others is not None:
         parts.append(Part(scope.entries_between(summed.others, begin, rest)))
     if rest < end:
-        parts.append(Part(scope.entries_between(scope.tenants, rest, end), begin=rest, rest_of=begin))
+        rows = scope.entries_between(scope.tenants, rest, end)
+        parts.append(Part(rows, earlier=_earlier(scope.tenants, rows, begin, rest)))
     return parts
+
+
+def _earlier(
+    tenants: TenantFilter, rows: QuerySet[UsageEntry], begin: datetime, rest: datetime
+) -> QuerySet[UsageEntry] | None:
+    """Return the rows of runs that have begun before `rest`, from `begin` until then."""
+    # Named one by one: they are few, and of a subquery the database reads all rows of the month.
+    carried: Any = list(rows.filter(run__started_at__lt=rest).values_list("run", flat=True).distinct())
+    found = tenants.rows(UsageEntry.objects.filter(run__in=carried, created_at__gte=begin, created_at__lt=rest))
+    return found.filter(is_test=False) if carried else None
 
 
 def parts_since(scope: SpendScope, since: datetime, *, now: datetime) -> list[Part]:

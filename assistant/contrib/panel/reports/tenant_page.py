@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
-from assistant.core.values.pricing import MILLIONTHS
-from assistant.core.values.quota_kinds import Windows
+from assistant.contrib.panel.reports.months import Month
+from assistant.contrib.panel.reports.spend import Line, spend_table, spend_total
+from assistant.contrib.panel.reports.spend_scope import By, SpendScope
+from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.models import (
     ApiKey,
     Assistant,
@@ -21,7 +21,6 @@ from assistant.models import (
     PromptVersion,
     Run,
     Tenant,
-    UsageEntry,
 )
 
 # Rows of one list on a tab; a link leads to the whole list.
@@ -85,22 +84,22 @@ def assistants_of(*, tenant: Tenant) -> QuerySet[Assistant]:
 
 
 def spend_of(*, tenant: Tenant, now: datetime) -> Spend:
-    """Return this month's spend, in four queries."""
-    used = UsageEntry.objects.filter(tenant=tenant, created_at__gte=Windows.at(now).month)
+    """Return this month's spend, as the page of spend has it: runs without tests."""
+    scope = SpendScope(Month.of(now), TenantFilter(frozenset({tenant.pk})))
+    total = spend_total(scope)
     return Spend(
-        total=(used.aggregate(cost=Sum("cost"))["cost"] or 0) / MILLIONTHS,
-        assistants=_most(used, "assistant__name"),
-        people=_most(used, f"user__{get_user_model().USERNAME_FIELD}"),
-        models=_most(used, "model"),
+        total=total.cost,
+        assistants=_most(scope, "assistant", total),
+        people=_most(scope, "person", total),
+        models=_most(scope, "model", total),
     )
 
 
-def _most(used: QuerySet[UsageEntry], name: str) -> tuple[Spent, ...]:
-    rows: Any = used.order_by().values(name).annotate(runs=Count("run", distinct=True), sum=Sum("cost"))
-    return tuple(
-        Spent(str(row[name] or "—"), row["runs"], (row["sum"] or 0) / MILLIONTHS)
-        for row in rows.order_by("-sum", name)[:SPENDERS]
-    )
+def _most(scope: SpendScope, by: By, total: Line) -> tuple[Spent, ...]:
+    found = spend_table(scope, by, total=total, listed=SPENDERS).lines
+    providers = [line.belongs_to if by == "model" else "" for line in found]
+    names = [" · ".join(filter(None, (of, line.name))) for of, line in zip(providers, found, strict=True)]
+    return tuple(Spent(name or "—", line.runs, line.cost) for name, line in zip(names, found, strict=True))
 
 
 def keys_of(*, tenant: Tenant) -> QuerySet[ApiKey]:
