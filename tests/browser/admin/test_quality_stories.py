@@ -128,8 +128,8 @@ async def test_a_wrong_answer_is_annotated_and_becomes_a_case(amys: Visitor, cas
     await page.get_by_label("The answer is").select_option("wrong")
     await type_into(page.get_by_label("Corrected answer"), "At eight.")
     await type_into(page.get_by_label("A right answer contains"), "eight")
-    await page.get_by_role("button", name="Save and make it a case").click()
-    await expect(page.locator(".messagelist")).to_contain_text("It is a question of this evaluation now")
+    await page.get_by_role("button", name="Save and add to the evaluation").click()
+    await expect(page.locator(".messagelist")).to_contain_text("The question is in this evaluation now")
     assert (await Annotation.objects.aget()).label == Annotation.Label.WRONG
     assert (await EvaluationCase.objects.aget()).expected_text == "eight"
     check("A wrong answer annotated and made a case", story.clicks, 6)

@@ -84,6 +84,8 @@ def test_home_shows_what_has_become_worse_to_those_whom_it_concerns(cast: Cast, 
     weeks_then(cast, runs=40, down=10)
     (two,) = [one for one in root.get("/admin/").context["needs"] if "answer worse" in one["sentence"]]
     assert two["url"].endswith("/what-changed/")
+    assert two["names"] == ["Support"]
+    assert ": Support" in root.get("/admin/").content.decode()
     page = root.get(two["url"])
     assert {name for _text, name, _url in two["items"]} == {"Acme", "Globex"}
     assert "Support (Acme)" in page.content.decode() and "Support (Globex)" in page.content.decode()

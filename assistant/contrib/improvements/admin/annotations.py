@@ -193,5 +193,7 @@ def _keep(request: HttpRequest, run: Run, said: Said) -> str:
     except ValidationError as exc:
         messages.warning(request, " ".join(exc.messages))
         return place_of(run)
-    messages.success(request, _("It is a question of this evaluation now."))
+    messages.success(
+        request, _("The question is in this evaluation now: “Run” asks it, and drafts are compared on it.")
+    )
     return url

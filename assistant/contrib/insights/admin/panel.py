@@ -127,6 +127,7 @@ describe_need(
     every="what_changed",
     page=tab_url,
     is_urgent=True,
+    is_named=True,
 )
 describe_need(
     WORSE,
@@ -138,4 +139,5 @@ describe_need(
     every="what_changed",
     page=tab_url,
     is_urgent=True,
+    is_named=True,
 )

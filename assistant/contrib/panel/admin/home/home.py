@@ -102,6 +102,9 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str | Callable[[Any], str]]] 
 
 # Kinds from which people suffer now.
 _URGENT = {"limit-reached"}
+# Those whose things are named beside the sentence, and how many of them.
+_NAMED: set[str] = set()
+MAX_NAMES = 3
 
 
 def describe_need(
@@ -111,6 +114,7 @@ def describe_need(
     every: str,
     page: str | Callable[[Any], str],
     is_urgent: bool = False,
+    is_named: bool = False,
 ) -> None:
     """Say how pages show a kind of need that `assistant.contrib.panel.reports.needs.look_for` has added.
 
@@ -119,9 +123,12 @@ def describe_need(
         every: the name of the admin's URL of the page that lists all.
         page: that of the page of one, or a function that returns the address of one by its key.
         is_urgent: people suffer from it now.
+        is_named: the first of them are named beside the sentence, by what stands before a colon in their names.
     """
     if is_urgent:
         _URGENT.add(kind)
+    if is_named:
+        _NAMED.add(kind)
     _KINDS[kind] = (sentence, every, page)
 
 
@@ -161,9 +168,12 @@ def shown_need(need: Need) -> dict[str, Any]:
     sentence, every, page = _KINDS[need.kind]
     number = f"{need.count}+" if need.has_more else str(need.count)
     items = [(_shown_name(item), item.tenant, _address(page, item.key)) for item in need.items]
+    # People suffer from these: the sentence names the first of them, which a phone would show further below.
+    names = list(dict.fromkeys(item.name.partition(":")[0] for item in need.items)) if need.kind in _NAMED else []
     return {
         "is_urgent": need.kind in _URGENT,
         "sentence": sentence(need.count) % {"n": number},
+        "names": names[:MAX_NAMES],
         # One thing is named, and its own page settles it.
         "url": items[0][2] if need.count == 1 else reverse(f"admin:{every}"),
         "items": items,
