@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from assistant.models import ApiKey, Run
 
-# Runs are not indexed by their key: those of the tenant in this time are read.
 DAYS, LISTED = 30, 20
 
 
