@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from asgiref.sync import sync_to_async
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from assistant.models import Assistant, Conversation
 from tests.base import Cast
@@ -74,6 +74,26 @@ async def test_pressed_again_the_conversation_is_kept(phone: Visitor, fake_provi
     await answered(page)
     conversation = await Conversation.objects.aget()
     assert not conversation.is_temporary
+
+
+async def test_a_conversation_that_begins_while_the_button_is_loaded_has_none(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    """On a slow line: it is stored, so nothing may offer to make it a temporary one."""
+    held: list[Route] = []
+
+    async def hold(route: Route) -> None:
+        held.append(route)
+
+    await alice_browser.context.route("**/temporary.js", hold)
+    page = await alice_browser.open()
+    fake_provider.reply("A red lighthouse.")
+    await ask(page, "What is on the coast?")
+    await answered(page)
+    async with page.expect_response("**/temporary.js"):
+        await held[0].continue_()
+    await expect(page.locator(".temporary")).to_be_attached()
+    await expect(page.get_by_role("button", name=BUTTON)).to_have_count(0)
 
 
 async def test_an_assistant_without_the_addition_has_no_button(page: Page, cast: Cast) -> None:

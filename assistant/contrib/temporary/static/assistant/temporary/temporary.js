@@ -38,7 +38,8 @@ export default class Temporary {
       button.remove();
       if (this.#isOn) this.#address = `${options.url}${options.thread()}/`;
     };
-    addEventListener("message-sent", begun, { signal, once: true });
+    if (document.getElementById("welcome")) addEventListener("message-sent", begun, { signal, once: true });
+    else begun(); // while this was being loaded
     addEventListener("pagehide", () => this.#leave(), { signal });
     signal.addEventListener("abort", () => this.#leave());
     Promise.resolve().then(() => addStyles(this.element.getRootNode(), new URL("./temporary.css", import.meta.url).href));
