@@ -105,6 +105,20 @@ async def test_the_list_is_a_drawer_on_a_phone(phone: Visitor) -> None:
     await expect(page.get_by_role("button", name="Open the list of conversations")).to_be_focused()
 
 
+async def test_escape_closes_the_drawer_before_it_stops_the_answer(phone: Visitor, fake_provider: FakeProvider) -> None:
+    page = await phone.open()
+    fake_provider.reply(chunks=["Two lines", fake_provider.gate()])
+    await ask(page, "Speak")
+    await expect(last_answer(page)).to_have_text("Two lines")
+    await page.get_by_role("button", name="Open the list of conversations").tap()
+    await expect(page.get_by_role("searchbox")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("searchbox")).not_to_be_visible()
+    await expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+
+
 async def test_the_keyboard_is_enough(page: Page, fake_provider: FakeProvider) -> None:
     box = page.get_by_label("Message to")
     await expect(box).to_be_focused()
