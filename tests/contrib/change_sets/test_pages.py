@@ -9,6 +9,7 @@ from django.test import Client
 
 from assistant.contrib.change_sets.models import ChangeSet, TenantLabel
 from assistant.contrib.change_sets.services.acts import submit, take_back
+from assistant.models import AuditEntry
 from tests.base import Cast
 from tests.contrib.change_sets.sets import EVERY_KIND, NEW_PROMPT, change_set, give_label, prompt_of
 from tests.contrib.panel.conftest import signed_in
@@ -54,6 +55,10 @@ def test_a_set_that_was_taken_back_says_by_whom(cast: Cast, root: Client) -> Non
     other = submit(change_set=change_set(cast, NEW_PROMPT), actor=cast.root)
     take_back(change_set=other, actor=None, why="Its time is over.")
     assert "Taken back by itself" in root.get(f"{SETS}{other.pk}/change/").content.decode()
+    AuditEntry.objects.all().delete()
+    page = root.get(f"{SETS}{other.pk}/change/").content.decode()
+    assert "Taken back," in page
+    assert "Taken back by" not in page.partition("</ul>")[0]
 
 
 def test_a_draft_of_the_editor_is_given_to_a_share(cast: Cast, root: Client) -> None:

@@ -208,7 +208,7 @@ class ChangeSetAdmin(TenantScopedAdmin):
             "base": base_template(),
             "opts": self.opts,
             "row": row,
-            "ended_by": _ended_by(row) if row.state == State.ENDED else "",
+            "ended_by": _ended_by(row) if row.state == State.ENDED else None,
             "audience": audience_of(row),
             "is_draft": is_draft,
             "items": [(place, item, sentence_of(item), differences.get(place)) for place, item in enumerate(items)],
@@ -223,11 +223,13 @@ class ChangeSetAdmin(TenantScopedAdmin):
         }
 
 
-def _ended_by(row: ChangeSet) -> str:
-    """Return who has taken a set back, as the audit says; "" if it ended by itself, or the entry is not kept."""
+def _ended_by(row: ChangeSet) -> str | None:
+    """Return who has taken a set back, as the audit says: "" if it ended by itself, None if the entry is not kept."""
     entries = AuditEntry.objects.filter(tenant=row.tenant, action="changeset.take_back", details__change_set=row.pk)
     entry = entries.select_related("actor").order_by("-pk").first()
-    return entry.actor.get_username() if entry is not None and entry.actor is not None else ""
+    if entry is None:
+        return None
+    return "" if entry.actor is None else entry.actor.get_username()
 
 
 Told = tuple[int, str]
