@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from assistant.contrib.panel.models import MAX_VIEWS, SavedView
-from assistant.models import ApiKey, Conversation, Run, Tenant, ToolCall, UsageEntry
+from assistant.models import ApiKey, Conversation, Membership, Run, Tenant, ToolCall, UsageEntry
 from assistant.models.tenants import ChatReading
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
@@ -178,3 +179,14 @@ def test_lists_without_money_say_how_many_are_in_use(cast: Cast, amys: Client, n
     ApiKey.objects.update(revoked_at=timezone.now())
     create_api_key(tenant=cast.acme, user=cast.alice, name="works", scopes=["chat"])
     assert figure in below(amys, f"/admin/assistant/{name}/")
+
+
+def test_the_tenant_is_no_column_for_the_admin_of_one_but_can_be_chosen(cast: Cast, amys: Client, root: Client) -> None:
+    fill(cast, 2)
+    page = "/admin/assistant/assistant/"
+    assert "Tenant" in heads_of(root, page)
+    assert "Tenant" not in heads_of(amys, page)
+    assert "Tenant" in heads_of(amys, page, "?_cols=name&_cols=tenant")
+    amy = User.objects.get(username="amy")
+    Membership.objects.create(tenant=cast.globex, user=amy, role=Membership.Role.ADMIN)
+    assert "Tenant" in heads_of(amys, page)

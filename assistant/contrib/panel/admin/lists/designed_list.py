@@ -26,6 +26,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.long_lists import MAX_COUNTED_ROWS
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.lists.cells import column_of, in_words
 from assistant.contrib.panel.admin.lists.file_cells import text_of_cell
@@ -189,8 +190,12 @@ class DesignedList(ModelAdmin[Any]):
             return column
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns that were chosen, else those that the list has at first, and the button for a look."""
-        first = [self._column(one) for one in super().get_list_display(request)]
+        """Return the columns that were chosen, else those that the list has at first, and the button for a look.
+
+        The tenant is none of the first for somebody who has one alone.
+        """
+        columns = [self._column(one) for one in super().get_list_display(request)]
+        first = [one for one in columns if _name(one) != "tenant"] if _has_one_tenant(request) else columns
         chosen = set(request.GET.getlist(COLUMNS)[:MAX_COLUMNS])
         links = super().get_list_display_links(request, first) or ()
         shown = [one for one in self.every_column(request) if one in links or _name(one) in chosen] if chosen else first
@@ -287,6 +292,10 @@ class DesignedList(ModelAdmin[Any]):
 
 def _figure(total: Total, value: Any) -> str:
     return "" if value is None else f"{total.name} {total.shown(value)}"
+
+
+def _has_one_tenant(request: HttpRequest) -> bool:
+    return not is_operator(request) and len(permitted_of(request).anywhere) == 1
 
 
 def _name(column: Any) -> str:
