@@ -44,6 +44,8 @@ ROBOT = str(ROOT / "tests/host_matrix/robot.py")
 ROLES = ("operator", "admin", "member")
 # What the others are compared with.
 REFERENCE = "django-5.2"
+# Whose rows are the project's own: Wagtail makes groups, others have none.
+OWN_ROWS = "/auth/group/%(object_id)s/"
 
 
 def answer(request: Recorded) -> Answer:
@@ -164,7 +166,7 @@ def compare(report: Mapping[str, Any], reference: Mapping[str, Any], roles: Sequ
     return [
         f"{key}: {statuses} instead of {reference['statuses'][key]}"
         for key, statuses in report["statuses"].items()
-        if key in reference["statuses"] and statuses != reference["statuses"][key]
+        if key in reference["statuses"] and statuses != reference["statuses"][key] and OWN_ROWS not in key
     ] + [
         f"{key}: is missing"
         for key in reference["statuses"]

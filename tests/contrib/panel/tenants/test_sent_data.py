@@ -51,7 +51,7 @@ def test_the_cap_and_the_periods_are_those_that_hold(amys: Client, cast: Cast) -
     TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=50)
     Retention.objects.create(tenant=cast.acme, conversations=30)
     text = page(amys, cast)
-    assert "A month costs at most 50" in text and "30 days" in text
+    assert "A month costs at most USD 50" in text and "30 days" in text
     assert dict(kept_for(cast.acme))["conversations"] == 30
 
 

@@ -35,7 +35,7 @@ def test_each_tenant_has_its_own_figures(root: Client, cast: Cast) -> None:
     found = reports(root)
     acme = found["acme"]
     assert acme.cost is not None
-    assert (acme.spend, acme.cost.used, acme.cost.limit, acme.cost.percent) == (4.5, "USD 4.50", "6.00", 75)
+    assert (acme.spend, acme.cost.used, acme.cost.limit, acme.cost.percent) == (4.5, "USD 4.50", "USD 6.00", 75)
     assert (acme.runs, acme.failed, acme.owners) == (2, 1, ("olga",))
     assert (acme.members, acme.assistants, acme.last_run_at) == (3, 1, last.started_at)
     assert (found["globex"].spend, found["globex"].cost, found["globex"].runs) == (1.5, None, 1)
