@@ -25,6 +25,7 @@ from assistant.contrib.data_exports.exports import export_user
 from assistant.models import AuditEntry, Membership
 from assistant.services.privacy.erasure import erase_user
 from tests.base import PASSWORD, Cast
+from tests.factories import make_member
 from tests.live import Server
 from tests.ws import open_socket
 
@@ -283,6 +284,24 @@ def test_sessions_of_a_person_of_two_tenants_are_ended_by_operators_alone(cast: 
     root = admin_of(cast.root)
     assert "Firefox on Windows" in alices_page(root, cast)
     root.post(SIGN_OUT, {"member": member.pk})
+    assert not is_signed_in(office)
+
+
+def test_an_owners_sessions_are_seen_and_ended_by_owners_and_operators_alone(cast: Cast) -> None:
+    owner = make_member(cast.acme, "olga", role=Membership.Role.OWNER)
+    office = browser(owner)
+    member = Membership.objects.get(tenant=cast.acme, user=owner)
+    page = f"{MEMBERS}{member.pk}/change/"
+    for person in (cast.amy, cast.greta, cast.mallory):
+        client = admin_of(person)
+        assert "Firefox on Windows" not in client.get(page).content.decode()
+        assert client.post(SIGN_OUT, {"member": member.pk}).status_code in (302, 403, 404)
+        assert client.post(SIGN_OUT, {"member": member.pk, "session": row_of(office)}).status_code in (302, 403, 404)
+    assert is_signed_in(office)
+    assert not AuditEntry.objects.filter(action="sessions.sign_out").exists()
+    other = admin_of(make_member(cast.acme, "otto", role=Membership.Role.OWNER))
+    assert "Firefox on Windows" in other.get(page).content.decode()
+    other.post(SIGN_OUT, {"member": member.pk})
     assert not is_signed_in(office)
 
 

@@ -18,6 +18,7 @@ from assistant.contrib.browser_sessions.stores import can_end_sessions
 from assistant.contrib.panel.admin.base.rooms import AddedPage, add_page
 from assistant.contrib.panel.admin.tenants.member_sections import add_member_section
 from assistant.models import Membership
+from assistant.services.tenancy.memberships import may_grant
 from assistant.services.tenancy.row_scope import all_tenants
 
 URL_NAME = "sign_member_out"
@@ -26,14 +27,16 @@ URL_NAME = "sign_member_out"
 def may_end(request: HttpRequest, member: Membership) -> bool:
     """Return whether the user may see where a member is signed in, and sign them out.
 
-    A session is its person's in all tenants: an admin may end those of people who are in no other tenant, and operators
-    may end all.
+    A session is its person's in all tenants: an admin may end those of people who are in no other tenant and whose role
+    they may give, so an owner's only owners, and operators may end all.
     """
     if not can_end_sessions() or member.role == Membership.Role.END_USER:
         return False
     if is_operator(request):
         return True
     if member.tenant_id not in administered(request) or member.user.is_superuser:
+        return False
+    if not may_grant(actor=request.user, tenant=member.tenant, role=member.role):
         return False
     with all_tenants():
         return not Membership.objects.filter(user=member.user_id).exclude(tenant=member.tenant_id).exists()
