@@ -1,7 +1,8 @@
 """Tries a prompt beside its editor as a member of the operator's choice: one question, answered as in an evaluation.
 
 The run is a test in the member's name, with what the member may do. Tools that change something are not run, and the
-conversation is deleted when it has ended: the member never sees it. The audit keeps who asked as whom.
+conversation is deleted when it has ended: the member sees neither question nor answer. It counts in their limits and
+usage. The audit keeps who asked as whom.
 """
 
 from __future__ import annotations

@@ -12,12 +12,14 @@ const anew = document.getElementById("try-new");
 const chat = document.getElementById("try-chat");
 const who = document.getElementById("try-user"); // operators choose a member
 const words = pane.dataset;
+const MAX_SPOKEN = 20_000; // characters of an answer that later questions send along
 const newId = () => crypto.randomUUID();
 
 let thread = newId();
 let run = null; // {id, began, answer, number} of the run that is awaited
 let connection = null;
 let spoken = []; // what was said as another member: question, answer, question, ...
+let speaker = null; // as whom all of what is shown was asked
 
 function add(kind, text) {
   const line = make(`li.${kind}`, {}, text);
@@ -33,6 +35,7 @@ function show(text) {
 function ended() {
   run = null;
   send.disabled = false;
+  if (who) who.disabled = false;
   show("");
 }
 
@@ -70,21 +73,22 @@ async function opened() {
 }
 
 /** Ask as the member that was chosen, whose test the server deletes when it has answered. */
-async function askAs(version, text) {
+async function askAs(user, version, text) {
   const data = new FormData();
   data.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
   data.set("version", version.version);
-  data.set("user", who.value);
+  data.set("user", user);
   data.set("said", JSON.stringify([...spoken, text]));
   run.began = performance.now();
   const response = await fetch(words.as, { method: "POST", body: data, headers: { Accept: "application/json" } });
   const found = await response.json();
   if (!response.ok || found.error) return failed(found.problem ?? found.error);
   for (const call of found.calls) add("tool", `${words.tool}: ${call.name} · ${call.how}`);
-  const facts = [who.value, `${words.version} ${version.number}`, `${found.seconds} ${words.seconds}`, `${found.tokens} ${words.tokens}`];
+  const facts = [user, `${words.version} ${version.number}`, `${found.seconds} ${words.seconds}`, `${found.tokens} ${words.tokens}`];
   add("answer", found.answer).append(make("small", {}, facts.join(" · ")));
   said.scrollTop = said.scrollHeight;
-  spoken = [...spoken, text, found.answer || "—"].slice(-18);
+  const answer = Array.from(found.answer.trim() || "—").slice(0, MAX_SPOKEN).join("");
+  spoken = [...spoken, text, answer].slice(-18);
   anew.hidden = false;
   ended();
 }
@@ -119,7 +123,11 @@ function received(event) {
 async function ask() {
   const text = question.value.trim();
   if (!text || run) return;
+  const user = who?.value.trim() ?? words.self;
+  if (user !== speaker) anew.click();
+  speaker = user;
   send.disabled = true;
+  if (who) who.disabled = true; // what was said is of one person
   document.getElementById("try-empty").hidden = true;
   add("question", text);
   question.value = "";
@@ -130,7 +138,7 @@ async function ask() {
     if (!version) return;
     run.number = version.number;
     show(words.answering);
-    if (words.as && who.value.trim() !== words.self) return await askAs(version, text);
+    if (words.as && (!words.self || user !== words.self)) return await askAs(user, version, text);
     await opened();
     run.began = performance.now();
     run.isSent = connection.send({
@@ -150,6 +158,11 @@ async function ask() {
 }
 
 who?.addEventListener("change", () => anew.click());
+who?.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.isComposing) return;
+  event.preventDefault(); // of the form's first button, which saves the draft
+  question.focus();
+});
 send.addEventListener("click", ask);
 question.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
