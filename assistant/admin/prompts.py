@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from assistant.admin.base.filters import AssistantFilter, TenantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, user_column
@@ -19,6 +21,8 @@ from assistant.models import PromptVersion
 from assistant.services.assistants import prompts
 from assistant.services.assistants.prompt_values import UnknownVariables, check_variables
 from assistant.toolkit.text import clean_text
+
+NOT_AS_SHOWN = gettext_noop("The prompt, or what is published, has changed since it was shown: look at it again.")
 
 
 def cleaned_prompt(text: str, *, tenant_id: int) -> str:
@@ -40,6 +44,12 @@ def problems_of(exc: UnknownVariables) -> list[str]:
         for name in exc.names
     ]
     return [*sentences, gettext("To write two braces as text, put a backslash before them: \\{{")]
+
+
+def shown_state(text: str, published: PromptVersion | None) -> str:
+    """Return a digest of what is shown before a text is published: the text, and the version whose place it takes."""
+    shown = f"{published.pk if published else ''}\0{text}"
+    return sha256(shown.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 class PromptForm(TenantForm):
@@ -134,11 +144,9 @@ class PromptVersionAdmin(TenantScopedAdmin):
         if len({version.assistant_id for version in versions}) != len(versions):
             self.message_user(request, gettext("Select only one version per assistant."), messages.ERROR)
             return None
-        if "sure" not in request.POST:
-            return self.ask(request, versions)
-        for version in versions:
-            self.publish_version(request, version)
-        return None
+        if "sure" in request.POST:
+            versions = [version for version in versions if not self.publish_version(request, version)]
+        return self.ask(request, versions) if versions else None
 
     def ask(self, request: HttpRequest, versions: Sequence[PromptVersion]) -> HttpResponse:
         """Show each version beside what is published, and ask whether to publish it."""
@@ -154,14 +162,25 @@ class PromptVersionAdmin(TenantScopedAdmin):
 
     def shown(self, version: PromptVersion, published: PromptVersion | None) -> dict[str, Any]:
         """Return what the page that asks shows of a version."""
-        return {"version": version, "name": assistant_label(version.assistant), "published": published}
+        name = assistant_label(version.assistant)
+        state = shown_state(prompts.text_to_edit(version), published)
+        return {"version": version, "name": name, "published": published, "state": state}
 
-    def publish_version(self, request: HttpRequest, version: PromptVersion) -> None:
+    @transaction.atomic
+    def publish_version(self, request: HttpRequest, version: PromptVersion) -> bool:
+        """Publish a version, with a message; return False if it, or what is published, is not what was shown."""
+        prompts.lock_assistant(version.assistant_id)
+        version.refresh_from_db(fields=["text", "uses_variables"])
+        published = version.assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+        if shown_state(prompts.text_to_edit(version), published) not in request.POST.getlist("shown"):
+            self.message_user(request, gettext(NOT_AS_SHOWN), messages.WARNING)
+            return False
         try:
             prompts.publish_prompt(version=version, actor=request.user)
         except UnknownVariables as exc:
             self.message_user(request, " ".join(problems_of(exc)), messages.ERROR)
-            return
+            return True
         text = gettext("Version %(number)s of %(assistant)s is published, and used from the next run on.")
         text %= {"number": version.number, "assistant": assistant_label(version.assistant)}
         self.message_user(request, text, messages.SUCCESS)
+        return True

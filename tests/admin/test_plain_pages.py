@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from assistant.models import (
     TenantLimits,
     ToolSetting,
 )
+from assistant.services.assistants.prompts import edit_draft
 from assistant.services.toolpolicy.switch_query import read_secrets
 from tests.base import Cast
 from tests.factories import make_provider
@@ -85,7 +87,12 @@ def test_an_operator_sets_up_a_tenant_that_chats(cast: Cast) -> None:
     published = {"action": "publish", "_selected_action": version.pk}
     asked = root.post("/admin/assistant/promptversion/", published).content.decode()
     assert "Publish version 1 of Helper (initech/helper)?" in asked and "You help." in asked
-    assert root.post("/admin/assistant/promptversion/", published | {"sure": "1"}).status_code == 302
+    sure = published | {"sure": "1", "shown": re.findall(r'name="shown" value="(\w+)"', asked)}
+    edit_draft(version=version, text="You help little.", note="")
+    again = root.post("/admin/assistant/promptversion/", sure).content.decode()
+    assert "has changed since" in again and "You help little." in again
+    sure["shown"] = re.findall(r'name="shown" value="(\w+)"', again)
+    assert root.post("/admin/assistant/promptversion/", sure).status_code == 302
     stored(root, ToolSetting, tenant=tenant.pk, tool="current_time", policy="ask")
     stored(root, TenantLimits, tenant=tenant.pk, tenant_cost_per_month="20")
     version.refresh_from_db()

@@ -7,6 +7,7 @@ from django.test import Client
 
 from assistant.contrib.panel.admin.assistants import try_chat
 from assistant.models import AuditEntry, CustomRole, Document, Feedback, Membership, PromptVersion, Run
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
 from tests.factories import make_member, switch_tool
@@ -99,7 +100,7 @@ def test_what_is_typed_is_saved_once_and_tried(amys: Client, cast: Cast) -> None
 
 
 def test_a_published_text_is_tried_as_it_is(amys: Client, cast: Cast) -> None:
-    amys.post(editor(cast), {"do": "publish-typed", "text": "Be kind.", "label": "", "note": ""})
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Be kind."))
     before = PromptVersion.objects.count()
     found = amys.post(editor(cast), {"do": "try-here", "text": "Be kind.", "label": "", "note": ""}).json()
     assert found["draft"] is None

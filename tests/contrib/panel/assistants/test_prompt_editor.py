@@ -29,12 +29,25 @@ def editor(assistant: Assistant, page: str = "") -> str:
 
 
 def press(client: Client, assistant: Assistant, do: str, **fields: Any) -> str:
-    """Press a button of the editor as a browser does, with all fields of the form; return the page that follows."""
+    """Press a button of the editor as a browser does, with all fields of the form; return the page that follows.
+
+    A button of a question is pressed below what the question shows now.
+    """
     shown = client.get(editor(assistant)).context["form"]
-    form = {name: shown[name].value() or "" for name in shown.fields}
-    answer = client.post(editor(assistant), {**form, "do": do, **fields}, follow=True)
+    form = {name: shown[name].value() or "" for name in shown.fields} | fields
+    if do.partition(":")[0] in ("publish", "publish-typed", "schedule"):
+        form = {"shown": asked_state(client, assistant, do, form), **form}
+    answer = client.post(editor(assistant), {**form, "do": do}, follow=True)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def asked_state(client: Client, assistant: Assistant, do: str, form: dict[str, Any]) -> str:
+    """Open the question before a button of its own; return the state that it shows, "" if nothing is asked."""
+    number = do.partition(":")[2]
+    answer = client.post(editor(assistant), {**form, "do": f"ask:{number}" if number else "ask"})
+    question = answer.context["publication"]
+    return "" if question is None else str(question.shown)
 
 
 def versions(cast: Cast) -> list[tuple[int, str, str]]:
@@ -103,7 +116,9 @@ def test_what_was_typed_is_kept_whatever_others_do_to_the_draft(
         publish_prompt(version=draft)
     else:
         draft.delete()
-    page = amys.post(editor(cast.support), {**form, "text": "Be kind.", "do": do}, follow=True).content.decode()
+    form |= {"text": "Be kind."}
+    form["shown"] = asked_state(amys, cast.support, do, form)
+    page = amys.post(editor(cast.support), {**form, "do": do}, follow=True).content.decode()
     assert "Somebody has changed, published or deleted that draft" in page
     texts = [text for _, _, text in versions(cast)]
     assert "Be kind." in texts
@@ -202,9 +217,47 @@ def test_a_publication_is_scheduled_in_the_tenants_zone_shown_and_cancelled(amys
 @pytest.mark.parametrize("at", ["", "soon", "2020-01-01T08:00", "2999-01-01T08:00", "2027-03-28T02:30"])
 def test_a_moment_that_is_none_is_refused(amys: Client, cast: Cast, at: str) -> None:
     """The last one is left out in Vienna, where clocks are put forward."""
-    page = press(amys, cast.support, "schedule:1" if at else "ask-at:1", **{"at-1": at})
-    assert 'class="error"' in page
+    assert 'class="error"' in press(amys, cast.support, "schedule:1", at=at)
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("do", ["ask-at:3", "schedule:3"])
+def test_the_moment_of_a_question_is_that_of_its_version_alone(amys: Client, cast: Cast, do: str) -> None:
+    """The question about version 2 is open, and *Schedule* is pressed beside version 3, which has no moment."""
+    draft_prompt(assistant=cast.support, text="Sale!")
+    draft_prompt(assistant=cast.support, text="Not yet seen.")
+    at = f"{timezone.now() + timedelta(days=10):%Y-%m-%dT%H:%M}"
+    form = {"at": at, "at-2": at, "at-3": "", "shown": asked_state(amys, cast.support, "ask:2", {"text": "x"})}
+    page = amys.post(editor(cast.support), {**form, "text": "x", "do": do}, follow=True).content.decode()
+    assert not Job.objects.exists()
+    assert ("Publish version 3?" in page) == (do == "schedule:3")
+    assert 'class="error"' in page or do == "schedule:3"
+
+
+@pytest.mark.parametrize("meanwhile", ["edited", "published"])
+@pytest.mark.parametrize("do", ["publish:2", "schedule:2", "publish-typed"])
+def test_what_has_changed_since_it_was_shown_is_asked_about_again(
+    amys: Client, cast: Cast, meanwhile: str, do: str
+) -> None:
+    draft = draft_prompt(assistant=cast.support, text="Be brief.")
+    form = {"text": "Half a thought", "at": f"{timezone.now() + timedelta(days=10):%Y-%m-%dT%H:%M}"}
+    form["shown"] = asked_state(amys, cast.support, do, form)
+    if meanwhile == "published":
+        publish_prompt(version=draft_prompt(assistant=cast.support, text="Shout."))
+    elif do == "publish-typed":
+        form["text"] = "Another thought"
+    else:
+        edit_draft(version=draft, text="Shout.", note="")
+    before = versions(cast)
+    answer = amys.post(editor(cast.support), {**form, "do": do})
+    page = answer.content.decode()
+    assert "has changed since" in page
+    assert ("Shout" in page) == (form["text"] == "Half a thought")
+    assert f'value="{do}"' in page and form["text"] in page
+    assert versions(cast) == before and not Job.objects.exists()
+    form["shown"] = answer.context["publication"].shown
+    amys.post(editor(cast.support), {**form, "do": do}, follow=True)
+    assert versions(cast) != before or Job.objects.exists()
 
 
 def test_a_failed_publication_is_shown(amys: Client, cast: Cast) -> None:

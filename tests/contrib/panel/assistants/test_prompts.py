@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from assistant.models import AuditEntry, PromptVersion
@@ -16,6 +20,18 @@ LIST = "/admin/assistant/promptversion/"
 def published(cast: Cast) -> list[tuple[int, str]]:
     rows = cast.support.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED)
     return list(rows.values_list("number", "text"))
+
+
+def shown_in(page: str) -> list[str]:
+    """Return what a page that asks sends along of what it shows."""
+    return re.findall(r'name="shown" value="(\w+)"', page)
+
+
+def confirm(client: Client, version: PromptVersion) -> HttpResponse:
+    """Open the page that asks whether to publish a version, and press its button."""
+    url = f"{LIST}{version.pk}/publish/"
+    shown = shown_in(client.get(url).content.decode())
+    return client.post(url, {"sure": "1", "shown": shown}, follow=True)
 
 
 def test_a_draft_begins_with_the_published_text(amys: Client, cast: Cast) -> None:
@@ -41,7 +57,7 @@ def test_publishing_archives_the_previous_version(amys: Client, cast: Cast) -> N
     asked = amys.get(f"{LIST}{version.pk}/publish/").content.decode()
     assert "Publish version 2 of Support (acme/support)?" in asked and "<ins>" in asked
     assert published(cast) == [(1, "You are Acme's support assistant.")]
-    answer = amys.post(f"{LIST}{version.pk}/publish/", follow=True)
+    answer = confirm(amys, version)
     assert "is published" in answer.content.decode()
     assert published(cast) == [(2, "Be brief.")]
     assert cast.support.prompt_versions.get(number=1).status == PromptVersion.Status.ARCHIVED
@@ -57,7 +73,7 @@ def test_the_next_run_uses_the_published_prompt(cast: Cast) -> None:
 def test_an_older_version_can_be_published_again(amys: Client, cast: Cast) -> None:
     publish_prompt(version=draft_prompt(assistant=cast.support, text="Be brief."))
     first = cast.support.prompt_versions.get(number=1)
-    amys.post(f"{LIST}{first.pk}/publish/")
+    confirm(amys, first)
     assert published(cast) == [(1, first.text)]
 
 
@@ -87,8 +103,44 @@ def test_the_action_publishes_one_version_per_assistant(amys: Client, cast: Cast
     asked = amys.post(LIST, chosen).content.decode()
     assert "Publish version 3 of Support (acme/support)?" in asked and "<ins>Two</ins>" in asked
     assert published(cast) == [(1, "You are Acme's support assistant.")]
-    amys.post(LIST, chosen | {"sure": "1"})
+    amys.post(LIST, chosen | {"sure": "1", "shown": shown_in(asked)})
     assert published(cast) == [(3, "Two.")]
+
+
+@pytest.mark.parametrize("meanwhile", ["edited", "published", "nothing was shown"])
+@pytest.mark.parametrize("way", ["page", "action"])
+def test_what_has_changed_since_it_was_shown_is_asked_about_again(
+    amys: Client, cast: Cast, meanwhile: str, way: str
+) -> None:
+    draft = draft_prompt(assistant=cast.support, text="Be brief.")
+    url = f"{LIST}{draft.pk}/publish/"
+    form: dict[str, Any] = {"action": "publish", "_selected_action": [draft.pk], "sure": "1"}
+    if meanwhile != "nothing was shown":
+        form["shown"] = shown_in(amys.get(url).content.decode())
+    if meanwhile == "edited":
+        edit_draft(version=draft, text="Shout.", note="")
+    elif meanwhile == "published":
+        publish_prompt(version=draft_prompt(assistant=cast.support, text="Shout."))
+    before = published(cast)
+    address = url if way == "page" else LIST
+    page = amys.post(address, form, follow=True).content.decode()
+    assert published(cast) == before
+    assert "Publish version 2 of" in page and "has changed since" in page
+    assert ("Shout" in page) == (meanwhile != "nothing was shown")
+    amys.post(address, form | {"shown": shown_in(page)})
+    assert published(cast) == [(2, "Shout." if meanwhile == "edited" else "Be brief.")]
+
+
+def test_of_several_versions_those_that_are_as_shown_are_published(root: Client, cast: Cast) -> None:
+    drafts = [draft_prompt(assistant=one, text="Be brief.") for one in (cast.support, cast.rival_support)]
+    form: dict[str, Any] = {"action": "publish", "_selected_action": [one.pk for one in drafts]}
+    form["shown"] = shown_in(root.post(LIST, form).content.decode())
+    edit_draft(version=drafts[0], text="Shout.", note="")
+    page = root.post(LIST, form | {"sure": "1"}, follow=True).content.decode()
+    assert "Publish version 2 of Support (acme/support)?" in page
+    assert "Publish version 2 of Support (globex/support)?" not in page
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
+    assert cast.rival_support.prompt_versions.get(status="published").number == 2
 
 
 def test_a_rivals_version_cannot_be_published(amys: Client, cast: Cast) -> None:
@@ -117,7 +169,7 @@ def test_one_button_saves_what_was_typed_and_asks_whether_to_publish_it(amys: Cl
     assert "Publish version 2 of" in asked.content.decode()
     draft.refresh_from_db()
     assert (draft.text, draft.status) == ("Be very brief.", "draft")
-    amys.post(asked.request["PATH_INFO"], {"sure": "1"})
+    amys.post(asked.request["PATH_INFO"], {"sure": "1", "shown": shown_in(asked.content.decode())})
     assert published(cast) == [(2, "Be very brief.")]
     assert [row.action for row in AuditEntry.objects.order_by("pk")][-2:] == ["prompt.edit", "prompt.publish"]
 

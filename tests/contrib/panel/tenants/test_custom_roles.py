@@ -156,7 +156,8 @@ def test_a_holder_of_prompts_writes_and_publishes(cast: Cast) -> None:
     client = holder(cast, "prompts")
     add = "/admin/assistant/promptversion/add/"
     form = {"assistant": cast.support.pk, "text": "Be kind.", "note": "", "_publish": "1"}
-    client.post(client.post(add, form).headers["Location"])
+    question = client.post(add, form).headers["Location"]
+    client.post(question, {"shown": client.get(question).context["asked"][0]["state"]})
     client.post(add, {"assistant": cast.rival_support.pk, "text": "Be rude.", "note": "", "_publish": "1"})
     assert PromptVersion.objects.get(assistant=cast.support, status="published").text == "Be kind."
     assert not PromptVersion.objects.filter(text="Be rude.").exists()

@@ -58,7 +58,8 @@ def _label(request: HttpRequest, version: PromptVersion) -> str:
 
 def _schedule(request: HttpRequest, version: PromptVersion) -> str:
     tenant = version.assistant.tenant
-    at = moment_in(request.POST.get("at") or request.POST.get(f"at-{version.number}", ""), tenant=tenant)
+    # That of the question alone: a field beside a version has not been asked about.
+    at = moment_in(request.POST.get("at", ""), tenant=tenant)
     if at <= timezone.now():
         raise ValidationError(_("This moment has passed. Choose a later one."))
     try:
@@ -73,6 +74,12 @@ def _schedule(request: HttpRequest, version: PromptVersion) -> str:
     return text % {"number": version.number, "at": f"{at:%Y-%m-%d %H:%M}", "zone": tenant.timezone}
 
 
+def _refuse_no_moment(request: HttpRequest, version: PromptVersion) -> str:
+    raise ValidationError(
+        _("Choose the day and time at which version %(number)s is published.") % {"number": version.number}
+    )
+
+
 def _cancel(request: HttpRequest, version: PromptVersion) -> str:
     if not cancel_publication(version=version, actor=request.user):
         raise ValidationError(_("No publication of version %(number)s waits any more.") % {"number": version.number})
@@ -83,6 +90,6 @@ _ACTIONS: Mapping[str, Callable[[HttpRequest, PromptVersion], str]] = {
     "publish": _publish,
     "label": _label,
     "schedule": _schedule,
-    "ask-at": _schedule,  # without a moment, which is a mistake to name
+    "ask-at": _refuse_no_moment,  # with one, the editor asks
     "cancel": _cancel,
 }

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.http import urlencode
@@ -19,11 +20,11 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.own_addresses import reverse
 from assistant.admin.base.visible_tenants import tenants_of
-from assistant.admin.prompts import problems_of
+from assistant.admin.prompts import NOT_AS_SHOWN, problems_of
 from assistant.contrib.panel.admin.assistants import assistant_tabs
 from assistant.contrib.panel.admin.assistants.prompt_actions import act_on_version
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
-from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, publication_of, users_of
+from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, publication_of, users_of, version_of
 from assistant.contrib.panel.admin.assistants.try_chat import is_tester, try_as_url, try_url
 from assistant.contrib.panel.admin.base.added_links import added_links, shown_buttons
 from assistant.contrib.panel.reports.version_figures import DAYS, figures_of
@@ -33,7 +34,7 @@ from assistant.core.values.history_window import estimate_tokens
 from assistant.core.values.prompt_template import BUILT_IN
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables, own_names
-from assistant.services.assistants.prompts import text_to_edit
+from assistant.services.assistants.prompts import lock_assistant, text_to_edit
 
 # What a custom role needs to allow for these pages.
 PERMISSION = "prompts"
@@ -72,6 +73,31 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
         return _page(request, found, form, asked=argument)
     if verb == "ask-at" and (at := request.POST.get(f"at-{argument}", "")):
         return _page(request, found, form, asked=argument, at=at)
+    with transaction.atomic():
+        lock_assistant(found.pk)
+        if (again := _not_as_shown(request, found, form, verb, argument)) is not None:
+            return again
+        return _act(request, found, form, verb, argument)
+
+
+def _not_as_shown(
+    request: HttpRequest, assistant: Assistant, form: EditorForm, verb: str, argument: str
+) -> HttpResponse | None:
+    """Return the question again if a button of one was pressed, and what it showed has changed since; None to go on."""
+    is_typed = verb == "publish-typed"
+    at = request.POST.get("at", "") if verb == "schedule" else ""
+    if not (at or verb == "publish" or (is_typed and form.is_valid())):
+        return None
+    number = "" if is_typed else str(version_of(assistant, argument).number)
+    published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+    if publication_of(assistant, form, published, number, at).shown == request.POST.get("shown", ""):
+        return None
+    messages.warning(request, _(NOT_AS_SHOWN))
+    return _page(request, assistant, form, asked=number, at=at)
+
+
+def _act(request: HttpRequest, found: Assistant, form: EditorForm, verb: str, argument: str) -> HttpResponse:
+    """Save what was typed, or do what a button beside a version says."""
     if verb in ("save", "publish-typed", "try", *shown_buttons(request)):
         version = _save(request, found, form, is_published=verb == "publish-typed")
         if version is None:

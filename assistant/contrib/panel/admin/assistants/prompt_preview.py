@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
+from assistant.admin.prompts import shown_state
 from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
 from assistant.contrib.panel.services.text_difference import Difference, difference_of
 from assistant.core.values.history_window import estimate_tokens
@@ -44,12 +45,14 @@ class Publication:
         number: the version's; None for what was typed.
         tokens: the prompt's, as estimated, with the names of variables and not their values.
         difference: from the published version; None if there is none.
+        shown: the `shown_state` that the button sends along.
     """
 
     do: str
     number: int | None
     tokens: int
     difference: Difference | None
+    shown: str
     at: str = ""
 
 
@@ -72,6 +75,7 @@ def publication_of(
         None if version is None else version.number,
         estimate_tokens(text),
         None if published is None else difference_of(text_to_edit(published), text),
+        shown_state(text, published),
         at,
     )
 

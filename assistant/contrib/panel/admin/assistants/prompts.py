@@ -58,11 +58,10 @@ class PromptPages(PromptVersionAdmin):
         ]
 
     def publish_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show what differs from what is published, and ask; a POST publishes."""
+        """Show what differs from what is published, and ask; a POST publishes what was shown."""
         version = self.row_or_404(request, object_id, self.has_add_permission)
-        if request.method != "POST":
+        if request.method != "POST" or not self.publish_version(request, version):
             return self.ask(request, [version])
-        self.publish_version(request, version)
         return HttpResponseRedirect(editor_url(version.assistant))
 
     def shown(self, version: PromptVersion, published: PromptVersion | None) -> dict[str, Any]:
