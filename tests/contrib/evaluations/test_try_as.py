@@ -105,4 +105,5 @@ async def test_the_editor_offers_it_to_operators_alone(cast: Cast) -> None:
         await client.aforce_login(person)
         page = await client.get(f"/admin/assistant/promptversion/editor/{cast.support.pk}/")
         assert ('id="try-user"' in page.content.decode()) == is_offered
+        assert ("It counts in their limits and usage" in page.content.decode()) == is_offered
         assert 'id="try-question"' in page.content.decode()
