@@ -1,7 +1,7 @@
 """The template's own settings for development, and what docs/saas.md adds to them."""
 
 from .local import *  # noqa: F403
-from .local import INSTALLED_APPS
+from .local import INSTALLED_APPS, MIDDLEWARE
 
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LANGUAGE_CODE = "en"
@@ -25,18 +25,28 @@ INSTALLED_APPS += [
     "assistant.contrib.evaluations",
     "assistant.contrib.demo",
     "assistant.contrib.timed",
+    "assistant.contrib.inbox",
+    "assistant.contrib.saved_prompts",
+    "assistant.contrib.tool_requests",
+    "assistant.contrib.dictation",
+    "assistant.contrib.temporary",
+    "assistant.contrib.model_choice",
     "assistant.contrib.receipts",
     "assistant.contrib.insights",
     "assistant.contrib.change_sets",
     "assistant.contrib.improvements",
     "assistant.contrib.embeddings",
     "assistant.contrib.collections",
+    "assistant.contrib.gaps",
+    "assistant.contrib.sources",
     "assistant.contrib.sessions",
     "assistant.contrib.conversation_exports",
     "assistant.contrib.branding",
     "assistant.contrib.data_exports",
     "assistant.contrib.file_reading",
     "assistant.contrib.shares",
+    "assistant.contrib.invitations",
+    "assistant.contrib.sent_requests",
     "assistant.contrib.reasons",
     "assistant.contrib.explanations",
     "assistant.contrib.context_gauge",
@@ -51,10 +61,12 @@ INSTALLED_APPS += [
     "assistant.contrib.local_model",
     "assistant.contrib.terminal",
     "assistant.contrib.calculator",
+    "assistant.contrib.questions",
     "assistant.contrib.end_users",
     "assistant.contrib.sign_in",
     "assistant.contrib.password_reset",
     "assistant.contrib.browser_sessions",
     "assistant.contrib.data",
 ]
+MIDDLEWARE += ["assistant.contrib.browser_sessions.middleware.NoteSessions"]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"
