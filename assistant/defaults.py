@@ -96,6 +96,8 @@ ASSISTANT_MAX_UPLOAD_BYTES = _env.number("ASSISTANT_MAX_UPLOAD_BYTES", 24 * 1024
 ASSISTANT_UPLOAD_PATHS = _env.paths("ASSISTANT_UPLOAD_PATHS")
 # Prices of a million tokens of the deployment's provider, by model.
 ASSISTANT_MODEL_PRICES = _env.prices("ASSISTANT_MODEL_PRICES")
+# What all costs are in: the currency of the prices.
+ASSISTANT_CURRENCY = _env.text("ASSISTANT_CURRENCY", "USD")
 
 # Whether what providers give with messages for themselves, such as reasoning between tool calls, is encrypted.
 ASSISTANT_ENCRYPT_PROVIDER_STATE = _env.flag("ASSISTANT_ENCRYPT_PROVIDER_STATE")
@@ -132,6 +134,7 @@ __all__ = [
     "ASSISTANT_ATTACHMENT_KINDS",
     "ASSISTANT_ATTACHMENT_MB",
     "ASSISTANT_BASE_TEMPLATE",
+    "ASSISTANT_CURRENCY",
     "ASSISTANT_ENCRYPT_PROVIDER_STATE",
     "ASSISTANT_END_USER_LIMITS",
     "ASSISTANT_ENVIRONMENT_PROBLEMS",

@@ -138,6 +138,6 @@ def _context(notice: SpendNotice) -> Mapping[str, Any]:
         "percent": notice.percent,
         "spent": notice.spent / MILLIONTHS,
         "limit": notice.limit / MILLIONTHS,
-        "currency": getattr(settings, "ASSISTANT_CURRENCY", ""),  # of the control panel
+        "currency": settings.ASSISTANT_CURRENCY,
         "month": notice.month,
     }

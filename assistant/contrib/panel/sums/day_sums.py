@@ -27,9 +27,12 @@ STEP = timedelta(days=7)
 def sum_days(*, tenant_id: int, zone: str, now: datetime) -> None:
     """Bring the sums of a tenant's days up to date: those of new days, and of days of which rows were deleted since.
 
-    A day in which a run began that has not ended yet is left for later, with all days after it.
+    A day in which a run began that has not ended yet is left for later, with all days after it. Nothing is done for a
+    tenant that was deleted meanwhile.
     """
-    row = SummedTenant.objects.get(tenant=tenant_id, zone=zone)
+    row = SummedTenant.objects.filter(tenant=tenant_id, zone=zone).first()
+    if row is None:
+        return
     through = _last_day(tenant_id, ZoneInfo(zone), now)
     if row.through is not None:
         changed = _changed_days(tenant_id, ZoneInfo(zone), row.through)
@@ -92,5 +95,5 @@ def _changed_days(tenant_id: int, zone: ZoneInfo, through: date) -> set[date]:
 
 
 def _numbers(rows: Any, at: str, zone: ZoneInfo) -> Iterable[tuple[date, int]]:
-    found: Iterable[tuple[date, int]] = rows.values_list(TruncDate(at, tzinfo=zone)).annotate(count=Count("pk"))
+    found: Iterable[tuple[date, int]] = rows.values_list(TruncDate(at, tzinfo=zone)).annotate(count=Count("*"))
     return found

@@ -75,13 +75,14 @@ def create_deliveries(
         separators=(",", ":"),
         default=str,  # ids of users may be UUIDs
     )
-    message_id, trace_parent = _message_id(tenant_id, event, event_key), trace_headers().get("traceparent", "")
+    identity = message_id_of(tenant_id, event, event_key)
+    trace_parent = trace_headers().get("traceparent", "")
     WebhookDelivery.objects.bulk_create(
         [
             WebhookDelivery(
                 tenant_id=tenant_id,
                 webhook_id=pk,
-                message_id=message_id,
+                message_id=identity,
                 event=event,
                 body=body,
                 trace_parent=trace_parent,
@@ -105,7 +106,7 @@ def tell_of_due() -> None:
     _due_listeners.call_after_commit()
 
 
-def _message_id(tenant_id: int, event: str, event_key: str) -> str:
+def message_id_of(tenant_id: int, event: str, event_key: str) -> str:
     """Return an id that is the same for the same event, and differs between deployments."""
     digest = salted_hmac("assistant.webhooks", f"{tenant_id} {event} {event_key}", algorithm="sha256").hexdigest()
     return f"msg_{digest[:40]}"
@@ -151,7 +152,7 @@ def send_test(*, webhook: Webhook) -> WebhookDelivery:
     """Create a test delivery for a webhook, active or not."""
     event_key = uuid.uuid4().hex
     create_deliveries(webhook.tenant_id, [webhook.pk], TEST_EVENT, {"webhook": webhook.name}, event_key)
-    message_id = _message_id(webhook.tenant_id, TEST_EVENT, event_key)
+    message_id = message_id_of(webhook.tenant_id, TEST_EVENT, event_key)
     return WebhookDelivery.objects.get(webhook=webhook, tenant_id=webhook.tenant_id, message_id=message_id)
 
 

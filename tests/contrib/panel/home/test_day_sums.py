@@ -15,8 +15,9 @@ from django.test.utils import CaptureQueriesContext
 from assistant.contrib.panel.models import DaySum, SummedTenant
 from assistant.contrib.panel.reports.days import Day, by_day
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.contrib.panel.sums import summing
 from assistant.contrib.panel.sums.day_sums import sum_days
-from assistant.contrib.panel.sums.summing import MAX_CLAIMED, claim_sums
+from assistant.contrib.panel.sums.summing import MAX_CLAIMED, claim_sums, sum_tenants
 from assistant.models import Conversation, Run, Tenant, UsageEntry
 from tests.base import Cast
 from tests.factories import make_conversation, make_run, make_tenant
@@ -151,3 +152,22 @@ def test_a_months_rows_are_compared_by_numbers_alone(cast: Cast, history: list[R
     with CaptureQueriesContext(connection) as queries:
         sum_days(tenant_id=cast.acme.pk, zone="UTC", now=NOW)
     assert not any("cost" in query["sql"] and "assistant_usageentry" in query["sql"] for query in queries)
+
+
+def test_those_that_have_waited_longest_are_claimed_first(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim_sums(now=NOW)
+    SummedTenant.objects.update(checked_at=NOW - timedelta(hours=2))
+    SummedTenant.objects.filter(tenant=cast.globex, zone="UTC").update(checked_at=NOW - timedelta(hours=3))
+    new = make_tenant("new")
+    monkeypatch.setattr(summing, "MAX_CLAIMED", 2)
+    assert claim_sums(now=NOW) == [(new.pk, "UTC"), (cast.globex.pk, "UTC")]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_tenant_whose_days_cannot_be_summed_holds_no_other(cast: Cast) -> None:
+    await Tenant.objects.filter(pk=cast.acme.pk).aupdate(timezone="Nowhere/Never")
+    await Tenant.objects.filter(pk=cast.globex.pk).aupdate(timezone="Asia/Kathmandu")
+    await sum_tenants()
+    through = {row.zone: row.through async for row in SummedTenant.objects.all()}
+    assert through["Nowhere/Never"] is None
+    assert through["Asia/Kathmandu"] is not None
