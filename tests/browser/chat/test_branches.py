@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.acts import answered, ask, last_answer, questions
+from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.fake_answers import reply
@@ -95,6 +96,42 @@ async def test_escape_leaves_the_form_of_a_question_from_anywhere_and_keeps_what
     await page.keyboard.press("Escape")
     await expect(form).to_have_count(0)
     await expect(box).to_be_focused()
+
+
+async def test_escape_leaves_the_form_of_a_question_before_it_stops_an_answer(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("One.")
+    await ask(page, "Count")
+    await answered(page)
+    await page.get_by_role("button", name="Edit the question").click()
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Two", gate, " and three."])
+    await page.get_by_role("textbox", name="Message to").fill("Go on")
+    await page.keyboard.press("Enter")
+    await expect(last_answer(page)).to_have_text("Two")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".edit-form")).to_have_count(0)
+    gate.release()
+    await answered(page)
+    await expect(last_answer(page)).to_have_text("Two and three.")
+
+
+async def test_edit_works_again_after_a_press_without_a_network(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    alice_browser.allows_lost_connection = True
+    page = await alice_browser.open()
+    await page.route("**/edit_form.js", lambda route: route.abort())
+    fake_provider.reply("One.")
+    await ask(page, "Count")
+    await answered(page)
+    edit = page.get_by_role("button", name="Edit the question")
+    await edit.click()
+    await expect(page.locator(".edit-form")).to_have_count(0)
+    await page.unroute("**/edit_form.js")
+    await edit.click()
+    await expect(page.locator(".edit-form")).to_have_count(1)
 
 
 async def test_escape_leaves_the_form_of_a_question_before_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:

@@ -44,14 +44,17 @@ export class Versions {
   }
 }
 
+/** Return the form's module; null without a network: it is asked for again. */
+const loadForm = () => (loading ??= import("./edit_form.js").catch(() => (loading = null)));
+
 /** Add what stands under a question: a button to change it, and the switch between its versions, or null.
  * `edit(text)` asks the changed question, and returns whether that was possible. */
 export function addQuestionTools(article, versions, edit) {
   article.querySelector(":scope > .question-tools")?.remove();
   const bubble = article.querySelector(".bubble");
-  loading ??= import("./edit_form.js").catch(() => (loading = null)); // offline: asked for again
+  loadForm();
   const open = async () => {
-    const loaded = await (loading ??= import("./edit_form.js"));
+    const loaded = await loadForm();
     if (article.isConnected && !article.querySelector(".edit-form")) loaded?.openForm(article, unsent, edit);
   };
   const label = gettext("Edit the question");

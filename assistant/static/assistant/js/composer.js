@@ -41,7 +41,8 @@ export class Composer {
     });
     addEventListener("keydown", (event) => {
       if (!isShortcut(event, "stop") || event.defaultPrevented || !this.#isBusy || document.querySelector("dialog[open]")) return;
-      event.preventDefault(); // one thing at a time: it leaves no form
+      if (event.key === "Escape" && document.querySelector(".edit-form")) return; // one thing at a time: it leaves the form
+      event.preventDefault();
       actions.stop();
     }, { signal });
     this.#fit();
