@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddIndex(
             model_name='run',
-            index=models.Index(condition=models.Q(('api_key__isnull', False)), fields=['api_key', '-started_at'], name='runs_of_an_api_key'),
+            index=models.Index(condition=models.Q(('api_key__isnull', False), ('ended_at__isnull', False)), fields=['api_key', '-started_at'], name='runs_of_an_api_key'),
         ),
     ]

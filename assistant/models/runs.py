@@ -144,9 +144,11 @@ class Run(models.Model):
             models.Index(fields=["-started_at"], name="runs_by_age"),
             # Not by `status`: SQLite uses a partial index only where a query's condition is the same, without lists.
             models.Index(fields=["tenant", "user"], condition=Q(ended_at=None), name="active_runs_of_a_tenant"),
-            # Of few runs, for the page of a key.
+            # For the page of a key. Not of active runs: SQLite would count a key's by it, among all that have ended.
             models.Index(
-                fields=["api_key", "-started_at"], condition=Q(api_key__isnull=False), name="runs_of_an_api_key"
+                fields=["api_key", "-started_at"],
+                condition=Q(api_key__isnull=False, ended_at__isnull=False),
+                name="runs_of_an_api_key",
             ),
         ]
 

@@ -76,6 +76,6 @@ def test_the_widget_is_as_small_as_the_document_says(uvicorn_server: Server) -> 
         sent += answer.num_bytes_downloaded + sum(len(name) + len(value) + 4 for name, value in answer.headers.raw)
     text = " ".join(DOCUMENT.read_text().split())
     said = re.search(r"are (\d+) KB at most, in ([\w-]+) files; a browser is sent (\d+) KB at most", text)
-    assert said is not None and (said[2], len(modules())) == ("forty", 40)
+    assert said is not None and (said[2], len(modules())) == ("forty-two", 42)
     assert raw <= int(said[1]) * 1000, raw
     assert sent <= int(said[3]) * 1000, sent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -23,11 +24,15 @@ class KeyUse:
 
 
 def use_of_key(*, key: ApiKey) -> KeyUse:
-    """Return the use of a key; two queries. Calls of tools outside of runs are not recorded by key."""
+    """Return the use of a key; four queries. Calls of tools outside of runs are not recorded by key."""
     since = timezone.now() - timedelta(days=DAYS)
     runs = Run.objects.filter(tenant_id=key.tenant_id, api_key=key, started_at__gte=since)
-    counted = runs.order_by().values_list("assistant__slug").annotate(count=Count("pk")).order_by("-count")
-    assistants = tuple(counted)
     columns = ("started_at", "status", "input_tokens", "output_tokens", "assistant__slug")
-    latest = runs.select_related("assistant").only(*columns).order_by("-started_at")
-    return KeyUse(sum(count for _, count in assistants), assistants[:LISTED], tuple(latest[:LISTED]))
+    counts: Counter[str] = Counter()
+    latest: list[Run] = []
+    # Each of the two has an index.
+    for part in (runs.filter(ended_at=None), runs.filter(ended_at__isnull=False)):
+        counts.update(dict(part.order_by().values_list("assistant__slug").annotate(count=Count("pk"))))
+        latest += part.select_related("assistant").only(*columns).order_by("-started_at")[:LISTED]
+    latest.sort(key=lambda run: run.started_at, reverse=True)
+    return KeyUse(counts.total(), tuple(counts.most_common(LISTED)), tuple(latest[:LISTED]))

@@ -71,7 +71,8 @@ def test_a_list_makes_no_more_queries_for_many_rows(
     few = queries_of(client, url_of(model))
     fill_all(cast, 6)
     assert queries_of(client, url_of(model)) <= few
-    assert few <= 17
+    # The list of tenants is the one with most: it asks which days have sums.
+    assert few <= 18
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
