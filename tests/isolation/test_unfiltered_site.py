@@ -28,7 +28,12 @@ __all__ = ["role"]
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 # What the site's own jobs change meanwhile, beside documents of rows that no model has.
-BY_JOBS = {"assistant.job", "assistant_data.rowdocument", "assistant_gaps.documentdoubt"}
+BY_JOBS = {
+    "assistant.job",
+    "assistant_data.rowdocument",
+    "assistant_gaps.documentdoubt",
+    *("assistant_panel.summedtenant", "assistant_panel.daysum", "assistant_panel.spendsum"),
+}
 UNFILTERED = "tests.isolation.sites.unfiltered_asgi:application"
 
 
