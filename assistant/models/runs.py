@@ -144,7 +144,7 @@ class Run(models.Model):
             models.Index(fields=["-started_at"], name="runs_by_age"),
             # Not by `status`: SQLite uses a partial index only where a query's condition is the same, without lists.
             models.Index(fields=["tenant", "user"], condition=Q(ended_at=None), name="active_runs_of_a_tenant"),
-            # For the page of a key. Not of active runs: SQLite would count a key's by it, among all that have ended.
+            # For the page of a key. Without active runs, or SQLite would count these with it and read the ended ones.
             models.Index(
                 fields=["api_key", "-started_at"],
                 condition=Q(api_key__isnull=False, ended_at__isnull=False),

@@ -49,7 +49,7 @@ def claim_sums(*, now: datetime) -> list[tuple[int, str]]:
         )
         waiting = rows.values_list("pk", "of_days", "checked")[:MAX_CLAIMED]
         due |= {(pk, name): checked for pk, name, checked in waiting}
-    # Those that have waited longest, so that none is left out where more are due than are claimed.
+    # The longest wait first, so that every tenant has its turn where more are due than are claimed.
     oldest = sorted(due, key=lambda key: (due[key] is not None, due[key] or now, key))
     return [key for key in oldest[:MAX_CLAIMED] if _claim(*key, now)]
 

@@ -1,7 +1,7 @@
 """Tells webhooks of new entries of their tenant's audit, beside the requests that write them.
 
-What was done to what is not told by its name: names of people, questions and addresses of e-mail would stay with the
-deliveries when the entry is rewritten, as when a person is erased. Whoever receives the number reads the entry itself.
+A delivery does not say what an entry is about: names, questions and e-mail addresses would stay in it after a person is
+erased. Receivers read the entry by its number.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from assistant.models import AuditEntry
 from assistant.services.jobs.recurring import recurs
 
 AUDIT_ENTRY = "audit.entry"
-# Entries of this time are looked for with each look: one that is committed late, or has the time of a clock that is
-# behind, has a lower number than some that were told before it. A webhook begins with those of this time, too.
+# How far back each look goes, for a new webhook too. An entry that is committed late, or whose host's clock is behind,
+# would be missed by a look that begins after the last one told.
 WINDOW = timedelta(hours=1)
 # Entries that one webhook is told of at once; the others follow with the next look.
 MAX_AT_ONCE = 100

@@ -234,15 +234,16 @@ def _page(
     named = {str(one.pk): one for one in versions.filter(pk__in=[int(job.key) for job in (*waiting, *failed)])}
     users = users_of(assistant)
     own_name = request.user.get_username()
+    tests_themselves = is_tester(request, assistant)
+    try_as = try_as_url(request, assistant)
     context = {
         **admin.site.each_context(request),
         "title": _("Prompt of %(assistant)s") % {"assistant": assistant.name},
         "assistant": assistant,
         "assistant_tabs": assistant_tabs.open_tabs(request, assistant, assistant_tabs.PROMPT),
-        "is_tester": is_tester(request, assistant),
-        "try_as": try_as_url(request, assistant),
-        "can_try": settings.ASSISTANT_PROMPT_TESTS
-        and (is_tester(request, assistant) or bool(try_as_url(request, assistant))),
+        "is_tester": tests_themselves,
+        "try_as": try_as,
+        "can_try": settings.ASSISTANT_PROMPT_TESTS and (tests_themselves or bool(try_as)),
         "own_name": own_name,
         "form": form,
         "is_kept": is_kept,

@@ -192,7 +192,7 @@ class DesignedList(ModelAdmin[Any]):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns that were chosen, else those that the list has at first, and the button for a look.
 
-        The tenant is none of the first for somebody who has one alone.
+        Somebody who sees one tenant only gets no column for it unless they choose it.
         """
         columns = [self._column(one) for one in super().get_list_display(request)]
         first = [one for one in columns if _name(one) != "tenant"] if _has_one_tenant(request) else columns
